@@ -1,0 +1,1 @@
+../../rag/_root/__init__.py

@@ -1,0 +1,124 @@
+"""Candidates: one query with its passages and their units. It knows how to be read, and is read at most once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .errors import EmptyQueryError, ModelError, NoPassagesError
+from .segment import segment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .block import Blocks
+    from .deadline import Deadline
+    from .passage import Passage, Unit
+    from .proxy import Proxy
+    from .reading import Reading
+
+
+class Candidates:
+    """What a scorer and an orderer work on.
+
+    The reading is made on first use, so that a lexical scorer never wakes the proxy, and kept, so that everything that
+    follows shares it.
+
+    Args:
+        query: The question.
+        passages: The passages to choose from, in the caller's order.
+        proxy: Reads them; None where no reading is wanted.
+        deadline: Checked by the proxy between batches.
+
+    Attributes:
+        units: The units of all passages, in passage order.
+        owners: Index of the passage of each unit, shape (units,).
+        firsts: Index of the first unit of each passage, shape (passages,).
+
+    Raises:
+        EmptyQueryError: The query holds nothing visible.
+        NoPassagesError: There are no passages.
+    """
+
+    def __init__(
+        self,
+        query: str,
+        passages: Sequence[Passage],
+        *,
+        proxy: Proxy | None = None,
+        deadline: Deadline | None = None,
+    ) -> None:
+        if not query.strip():
+            raise EmptyQueryError("the query is empty; give the question that the passages answer")
+        if not passages:
+            raise NoPassagesError("no passages given; pass at least one passage to read")
+        self.query, self.passages = query, tuple(passages)
+        self._proxy, self._deadline = proxy, deadline
+        by_passage = [segment(passage.text) for passage in self.passages]
+        counts = np.array([len(units) for units in by_passage], dtype=np.int64)
+        self.units: tuple[Unit, ...] = tuple(unit for units in by_passage for unit in units)
+        self.owners: NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
+        self.firsts: NDArray[np.int64] = np.cumsum(counts) - counts
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The source text of each unit."""
+        return tuple(
+            self.passages[owner].text[unit.start : unit.end]
+            for owner, unit in zip(self.owners, self.units, strict=True)
+        )
+
+    @cached_property
+    def requires(self) -> tuple[tuple[int, ...], ...]:
+        """For each unit, the indices (over all units) of those without which it cannot be understood."""
+        return tuple(
+            tuple(int(self.firsts[owner]) + i for i in unit.requires)
+            for owner, unit in zip(self.owners, self.units, strict=True)
+        )
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The encoded passages."""
+        return self._reader.encode(self.passages, deadline=self._deadline)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The reading of `query`."""
+        return self.read(self.query)
+
+    def read(self, query: str) -> Reading:
+        """Read another query against the same blocks: costs its rows alone."""
+        return self._reader.read(query, self.blocks, deadline=self._deadline)
+
+    @property
+    def _reader(self) -> Proxy:
+        if self._proxy is None:
+            raise ModelError("this method reads with a proxy, and none was given; pass proxy=...")
+        return self._proxy
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Calibrated relevance: an estimate of the chance that a unit is needed for the answer.
+
+    Attributes:
+        units: In [0, 1], shape (units,); comparable across passages and queries.
+        passages: In [0, 1], shape (passages,).
+        nothing: In [0, 1], how far the evidence says that no passage holds the answer.
+    """
+
+    units: NDArray[np.float64]
+    passages: NDArray[np.float64]
+    nothing: float
+
+
+def best_per_passage(candidates: Candidates, units: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The highest unit score of each passage; 0 for a passage without units. Shape (passages,)."""
+    best = np.zeros(len(candidates.passages))
+    np.maximum.at(best, candidates.owners, units)
+    return best

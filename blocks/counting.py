@@ -1,0 +1,59 @@
+"""Counting tokens the caller's way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .errors import InputError, UnknownNameError
+from .tokens import LONE_SURROGATE
+
+TokenCounter = Callable[[str], int]
+
+
+def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:
+    """A function that counts the tokens of a text.
+
+    Args:
+        tokenizer: A tiktoken encoding or model name ("o200k_base", "gpt-4o"), a Hugging Face tokenizer, or a function from
+            str to int. Control markers in the text count as plain text.
+
+    Raises:
+        UnknownNameError: tiktoken knows no encoding or model of that name.
+        InputError: It is none of these.
+    """
+    if isinstance(tokenizer, str):
+        return _tiktoken(tokenizer)
+    if hasattr(tokenizer, "backend_tokenizer"):
+        from .tokens import TextTokenizer
+
+        return TextTokenizer(tokenizer).count
+    if callable(tokenizer):
+        counter: TokenCounter = tokenizer
+        return counter
+    raise InputError(
+        f"tokenizer is {type(tokenizer).__name__}; give a tiktoken name, a Hugging Face fast tokenizer, or a function "
+        "that takes a str and returns its number of tokens"
+    )
+
+
+def _tiktoken(name: str) -> TokenCounter:
+    import tiktoken
+
+    try:
+        encoding = (
+            tiktoken.get_encoding(name)
+            if name in tiktoken.list_encoding_names()
+            else tiktoken.encoding_for_model(name)
+        )
+    except KeyError as error:
+        raise UnknownNameError("tokenizer", name, tiktoken.list_encoding_names()) from error
+    except OSError as error:
+        raise InputError(
+            f"tiktoken could not fetch the vocabulary of {name!r}: {error}; put it into TIKTOKEN_CACHE_DIR, or pass a "
+            "Hugging Face tokenizer or a function"
+        ) from error
+    # tiktoken cannot take lone surrogates; disallowed_special=() makes control markers plain text.
+    return lambda text: len(
+        encoding.encode(LONE_SURROGATE.sub("\ufffd", text), disallowed_special=())
+    )

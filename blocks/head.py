@@ -1,0 +1,85 @@
+"""The reading prompt: the head that every block is encoded after, and the query rows that read.
+
+    [head: BOS, chat header, instruction] [block] [block] ... [question, end of turn, answer cue]
+
+The head is the shared anchor: encoded once per model, it soaks up the attention that a token without a target
+leaves on the first positions, so that blocks encoded apart from each other do not each grow a sink of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .tokens import Tokens
+
+if TYPE_CHECKING:
+    from .passage import Passage
+    from .tokens import TextTokenizer
+
+INSTRUCTION = "Read the passages and answer the question.\n\n"
+QUESTION = "Question: "
+ANSWER_CUE = "Answer:"
+CONTENT_FREE_QUERY = "N/A"
+_SLOT = "\u2063content\u2063"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPrompt:
+    """Token ids of the fixed parts, and how a passage and a query are laid out between them.
+
+    Attributes:
+        tokenizer: Tokenizes content as data.
+        head: Ids of the head.
+        tail: Ids between the question and the end of the prompt.
+        content_free: Ids of the query rows of a query that asks nothing.
+    """
+
+    tokenizer: TextTokenizer
+    head: tuple[int, ...]
+    tail: tuple[int, ...]
+    content_free: tuple[int, ...]
+
+    @classmethod
+    def of(cls, tokenizer: TextTokenizer) -> ReadingPrompt:
+        """Lay out the prompt by the model's chat template, or plainly if it has none."""
+        before, after = _chat_frame(tokenizer)
+        head = (*before, *tokenizer.encode_text(INSTRUCTION).ids.tolist())
+        tail = (*after, *tokenizer.encode_text(ANSWER_CUE).ids.tolist())
+        ask = tokenizer.encode_text(QUESTION + CONTENT_FREE_QUERY).ids.tolist()
+        return cls(tokenizer, head, tail, (*ask, *tail))
+
+    def query(self, query: str) -> list[int]:
+        """Ids of the query rows: question, end of turn, answer cue."""
+        return [*self.tokenizer.encode_text(QUESTION + query).ids.tolist(), *self.tail]
+
+    def title(self, passage: Passage) -> list[int]:
+        """Ids of the title line; empty if there is no title."""
+        if not passage.title:
+            return []
+        return self.tokenizer.encode_text(passage.title + "\n").ids.tolist()
+
+    def text(self, text: str) -> Tokens:
+        """Tokens of a passage's text with the blank line that ends it; that line has an empty span."""
+        tokens, end = self.tokenizer.encode_text(text), self.tokenizer.encode_text("\n\n").ids
+        edge = np.full(len(end), len(text), dtype=np.int64)
+        return Tokens(
+            np.concatenate([tokens.ids, end]),
+            np.concatenate([tokens.starts, edge]),
+            np.concatenate([tokens.ends, edge]),
+        )
+
+
+def _chat_frame(tokenizer: TextTokenizer) -> tuple[list[int], list[int]]:
+    hf = tokenizer.hf
+    if not getattr(hf, "chat_template", None):
+        return hf("")["input_ids"][:1], tokenizer.encode_template("\n")
+    rendered: str = hf.apply_chat_template(
+        [{"role": "user", "content": _SLOT}], tokenize=False, add_generation_prompt=True
+    )
+    before, found, after = rendered.partition(_SLOT)
+    if not found:
+        return hf("")["input_ids"][:1], tokenizer.encode_template("\n")
+    return tokenizer.encode_template(before), tokenizer.encode_template(after)

@@ -1,0 +1,118 @@
+"""BM25 over title and unit: no model, any script, the baseline to beat and the answer when the proxy fails.
+
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), equation 3.15, with the
+never-negative IDF of Lucene. Document frequencies come from the candidates' own units.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from foveate.blocks.candidates import best_per_passage
+
+from .base import Candidates, Scorer, Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+K1 = 1.2
+B = 0.75
+
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana, Han
+)
+_TERM = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|\d+(?:[.,]\d+)*|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?")
+
+
+class Lexical(Scorer):
+    """BM25 with the usual parameters; scores are shares of the best score that any unit could reach."""
+
+    name = "lexical"
+    reads = False
+
+    def score(self, candidates: Candidates) -> Scores:
+        """See `Scorer.score`."""
+        query = frozenset(terms(candidates.query))
+        documents = unit_terms(candidates)
+        raw, best = bm25(query, documents)
+        units = raw / best if best > 0 else raw
+        passages = best_per_passage(candidates, units)
+        return Scores(units, passages, nothing=1.0 - float(units.max(initial=0.0)))
+
+
+def unit_terms(candidates: Candidates) -> list[Counter[str]]:
+    """Terms of title and unit, counted, for each unit."""
+    titles = [Counter(terms(passage.title)) for passage in candidates.passages]
+    return [
+        titles[owner] + Counter(terms(text))
+        for owner, text in zip(candidates.owners, candidates.texts, strict=True)
+    ]
+
+
+def bm25(
+    query: Iterable[str], documents: Sequence[Counter[str]]
+) -> tuple[NDArray[np.float64], float]:
+    """BM25 of each document, and the score that no document can pass.
+
+    Args:
+        query: Distinct query terms.
+        documents: Term counts.
+
+    Returns:
+        Scores, shape (documents,), and their least upper bound for this query and these document frequencies.
+    """
+    lengths = np.array([document.total() for document in documents], dtype=np.float64)
+    scores = np.zeros(len(documents))
+    if not lengths.sum():
+        return scores, 0.0
+    norm = K1 * (1 - B + B * lengths / lengths.mean())
+    best = 0.0
+    for term in query:
+        counts = np.array([document[term] for document in documents], dtype=np.float64)
+        found = np.count_nonzero(counts)
+        idf = np.log1p((len(documents) - found + 0.5) / (found + 0.5))
+        scores += idf * counts * (K1 + 1) / (counts + norm)
+        # A term that no unit holds asks for what is not here; it lowers nobody.
+        best += idf * (K1 + 1) if found else 0.0
+    return scores, float(best)
+
+
+@lru_cache(maxsize=65_536)
+def terms(text: str) -> tuple[str, ...]:
+    """Index terms: folded words, numbers without separators, character pairs where words are not spaced."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    found: list[str] = []
+    for match in _TERM.finditer(folded):
+        run = match.group()
+        if match.group("unspaced"):
+            found.extend(_pairs(run))
+        elif run[0].isdigit():
+            found.append(run.replace(",", ""))
+        else:
+            found.append(_singular(run))
+    return tuple(found)
+
+
+def _pairs(run: str) -> Iterable[str]:
+    return (run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else (run,)
+
+
+def _singular(word: str) -> str:
+    """Harman's S-stemmer, for English; it leaves short words and other endings alone."""
+    word = word.removesuffix("'s").removesuffix("’s")
+    if len(word) < 4 or not word.isascii() or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and not word.endswith(("eies", "aies")):
+        return word[:-3] + "y"
+    if word.endswith("es") and not word.endswith(("aes", "ees", "oes")):
+        return word[:-1]
+    return word.removesuffix("s")

@@ -1,0 +1,122 @@
+"""The one-liners: `foveate.compress(query, passages, budget=...)`."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from .engine import Engine, Options
+from .render import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from foveate.blocks.proxy import Proxy
+    from foveate.blocks.store import BlockStore
+    from foveate.compressors.base import Scorer
+    from foveate.compressors.budget import Budget
+    from foveate.reorder.base import Orderer
+
+    from .context import Context
+    from .engine import PassageLike, Pin
+
+
+def compress(
+    query: str,
+    passages: Iterable[PassageLike],
+    *,
+    budget: Budget = 0.5,
+    scorer: str | Scorer = "fused",
+    orderer: str | Orderer = "original",
+    tokenizer: Any = None,
+    pins: Sequence[Pin] = (),
+    timeout: float | None = None,
+    titles: bool = True,
+    numbered: bool = False,
+    proxy: Proxy | str | Path = "default",
+) -> Context:
+    """Cut passages down to what the query needs, verbatim, within a hard token budget.
+
+    Args:
+        query: The question.
+        passages: Strings, `Passage`s, or mappings with `text` and optionally `id`, `title`, `metadata`.
+        budget: Tokens (int), share of the input (float in (0, 1]), or `Adaptive`.
+        scorer: What decides: "fused" (default), "retrieval-heads", "lexical", or a `Scorer`.
+        orderer: Where passages stand: "original" (default), "score", "ends-first", "attention-sorting", or an `Orderer`.
+        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None is the proxy's own.
+        pins: What must stay: a passage id, or (passage id, start, end) in characters.
+        timeout: Seconds until an answer is due. Past it, and on any fault of the proxy, BM25 answers within the
+            same budget and `Context.degraded` says so.
+        titles: Put each passage's title above it.
+        numbered: Put `[n]` before each passage, for citation.
+        proxy: A loaded `Proxy`, or what `load_proxy` takes. Loaded once per process.
+
+    Raises:
+        InputError: The input cannot be used; the message says what is allowed.
+        ModelNotFoundError: The proxy is not on this machine; run `foveate models pull`.
+    """
+    options = Options(budget, tokenizer, tuple(pins), timeout, Style(titles, numbered))
+    return _engine(proxy).compress(query, passages, options, scorer=scorer, orderer=orderer)
+
+
+async def acompress(query: str, passages: Iterable[PassageLike], **options: Any) -> Context:
+    """`compress` without blocking the event loop; takes the same keywords."""
+    return await asyncio.to_thread(compress, query, passages, **options)
+
+
+def load_proxy(
+    model: str | Path = "default",
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    revision: str | None = None,
+    store: BlockStore | None = None,
+    namespace: str = "",
+) -> Proxy:
+    """Load a decoder as proxy, probing the heads that were chosen for it.
+
+    Args:
+        model: "default", another catalogue name, a Hugging Face id, a folder, or a GGUF file.
+        device: "auto" (cuda, mps, cpu) or a torch device.
+        dtype: "auto" (bfloat16 where the device computes in it) or a torch dtype name.
+        revision: Revision of a Hugging Face id.
+        store: Where its blocks are kept; in memory by default.
+        namespace: Keeps one tenant's blocks apart from another's.
+
+    Raises:
+        ModelNotFoundError: It is not on this machine.
+        UnsupportedModelError: It cannot be read exactly; says why.
+    """
+    from foveate.blocks.loading import load_decoder
+    from foveate.blocks.proxy import Proxy
+    from foveate.compressors.probes import heads_for
+
+    from .models import resolve
+
+    decoder = load_decoder(resolve(model), device=device, dtype=dtype, revision=revision)
+    return Proxy(
+        decoder.model,
+        decoder.tokenizer,
+        name=str(model),
+        heads=heads_for(decoder.model, str(model)),
+        store=store,
+        namespace=namespace,
+    )
+
+
+def _engine(proxy: Proxy | str | Path) -> Engine:
+    from foveate.blocks.proxy import Proxy
+
+    return _engine_of(proxy if isinstance(proxy, Proxy) else _shared_proxy(str(proxy)))
+
+
+@lru_cache(maxsize=4)
+def _shared_proxy(model: str) -> Proxy:
+    return load_proxy(model)
+
+
+@lru_cache(maxsize=16)
+def _engine_of(proxy: Proxy) -> Engine:
+    return Engine(proxy)

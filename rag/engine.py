@@ -1,0 +1,255 @@
+"""The engine behind all three doors: passages in, context out.
+
+The proxy is one way to an answer, never a condition of one: past a deadline or on a fault, BM25 chooses within the same
+budget and the context says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from foveate.blocks.candidates import Candidates, Scores
+from foveate.blocks.counting import token_counter
+from foveate.blocks.deadline import Deadline
+from foveate.blocks.errors import DeadlineExceededError, InputError
+from foveate.blocks.passage import Passage, as_passages
+from foveate.compressors.base import SCORERS, Scorer
+from foveate.compressors.budget import Budget
+from foveate.compressors.budget import check as check_budget
+from foveate.compressors.lexical import Lexical
+from foveate.reorder.base import ORDERERS, Orderer
+
+from .assemble import Request, assemble
+from .render import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foveate.blocks.counting import TokenCounter
+    from foveate.blocks.proxy import Proxy
+
+    from .context import Context
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+FALLBACK_SHARE = 0.1
+"""Part of a deadline kept back for the lexical answer and the rendering."""
+
+PassageLike = Passage | str | Mapping[str, Any]
+Pin = str | tuple[str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How one call compresses.
+
+    Attributes:
+        budget: Tokens (int), share of the input (float in (0, 1]), or `Adaptive`.
+        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None is the proxy's own.
+        pins: What must stay: a passage id, or (passage id, start, end) in characters.
+        timeout: Seconds until an answer is due; None waits.
+        style: Layout of the text.
+    """
+
+    budget: Budget = 0.5
+    tokenizer: Any = None
+    pins: Sequence[Pin] = ()
+    timeout: float | None = None
+    style: Style = Style()
+
+
+class Engine:
+    """Scores, selects, orders and renders. Safe to use from many threads.
+
+    Args:
+        proxy: Reads. None leaves lexical methods alone, and then every call must name its tokenizer.
+        scorer: A registered name or a `Scorer`.
+        orderer: A registered name or an `Orderer`.
+    """
+
+    def __init__(
+        self,
+        proxy: Proxy | None,
+        *,
+        scorer: str | Scorer = "fused",
+        orderer: str | Orderer = "original",
+    ) -> None:
+        self.proxy = proxy
+        self.scorer = SCORERS.make(scorer)
+        self.orderer = ORDERERS.make(orderer)
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="foveate-reading")
+
+    def compress(
+        self,
+        query: str,
+        passages: Iterable[PassageLike],
+        options: Options | None = None,
+        *,
+        scorer: str | Scorer | None = None,
+        orderer: str | Orderer | None = None,
+    ) -> Context:
+        """Choose, order and render what the generator should see.
+
+        Raises:
+            InputError: The query, the passages, the budget, a name or a pin cannot be used. Nothing else is raised for a
+                fault: it degrades the answer instead.
+        """
+        options = options or Options()
+        clock = Clock()
+        deadline = Deadline(options.timeout)
+        check_budget(options.budget)
+        use = SCORERS.make(scorer) if scorer else self.scorer
+        place = ORDERERS.make(orderer) if orderer else self.orderer
+        count = self.counter(options.tokenizer)
+        with clock.stage("segment"):
+            candidates = Candidates(
+                query, as_passages(passages), proxy=self.proxy, deadline=deadline
+            )
+        judged = self._judge(candidates, use, place, deadline, clock)
+        return assemble(candidates, judged, Request(options, count, clock))
+
+    async def acompress(
+        self,
+        query: str,
+        passages: Iterable[PassageLike],
+        options: Options | None = None,
+        *,
+        scorer: str | Scorer | None = None,
+        orderer: str | Orderer | None = None,
+    ) -> Context:
+        """`compress` without blocking the event loop."""
+        return await asyncio.to_thread(
+            self.compress, query, passages, options, scorer=scorer, orderer=orderer
+        )
+
+    def compress_batch(
+        self,
+        requests: Iterable[tuple[str, Iterable[PassageLike]]],
+        options: Options | None = None,
+        *,
+        scorer: str | Scorer | None = None,
+        orderer: str | Orderer | None = None,
+    ) -> list[Context]:
+        """`compress` for many (query, passages); passages that requests share are encoded once."""
+        return [
+            self.compress(query, passages, options, scorer=scorer, orderer=orderer)
+            for query, passages in requests
+        ]
+
+    def counter(self, tokenizer: Any) -> TokenCounter:
+        """The token counter that a call asks for, the proxy's own by default."""
+        if tokenizer is not None:
+            return token_counter(tokenizer)
+        if self.proxy is None:
+            raise InputError("there is no proxy whose tokenizer could count; pass tokenizer=...")
+        return self.proxy.count_tokens
+
+    def close(self) -> None:
+        """Call off what is running and let the worker thread end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _judge(
+        self,
+        candidates: Candidates,
+        scorer: Scorer,
+        orderer: Orderer,
+        deadline: Deadline,
+        clock: Clock,
+    ) -> Judgement:
+        def read() -> Judgement:
+            if scorer.reads or orderer.reads:
+                with clock.stage("encode"):
+                    _ = candidates.blocks
+                with clock.stage("read"):
+                    _ = candidates.reading
+            with clock.stage("score"):
+                scores = scorer.score(candidates)
+            with clock.stage("order"):
+                order = orderer.order(candidates, scores)
+            return Judgement(scores, tuple(order), scorer.name, orderer.name)
+
+        try:
+            return self._within(deadline, read)
+        except InputError:
+            raise
+        except Exception as fault:  # fail open: whatever went wrong with the proxy, BM25 can still answer
+            log.warning("degraded to lexical selection: %s", fault, exc_info=fault)
+            return _fallback(candidates, orderer, fault, clock)
+
+    def _within(self, deadline: Deadline, work: Callable[[], T]) -> T:
+        """Run work, in time or not at all; what is late is called off at its next check."""
+        left = deadline.left()
+        if left is None:
+            return work()
+        future = self._pool.submit(work)
+        try:
+            return future.result(timeout=left * (1 - FALLBACK_SHARE))
+        except FutureTimeoutError:
+            deadline.cancel()
+            future.cancel()
+            raise DeadlineExceededError(
+                f"the reading was not done within {deadline.seconds} s"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgement:
+    """Scores and order, and which methods gave them.
+
+    Attributes:
+        scores: Relevance of units and passages.
+        order: A permutation of the passages.
+        scorer: Name of the scorer that answered.
+        orderer: Name of the orderer that answered.
+        fault: Why a simpler method answered; empty if none did.
+    """
+
+    scores: Scores
+    order: tuple[int, ...]
+    scorer: str
+    orderer: str
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Clock:
+    """Milliseconds by stage."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+    _start: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time what runs inside."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = (time.perf_counter() - start) * 1000
+            self.stages[name] = self.stages.get(name, 0.0) + spent
+
+    def timings(self) -> dict[str, float]:
+        """All stages so far, and the total."""
+        return {**self.stages, "total": (time.perf_counter() - self._start) * 1000}
+
+
+def _fallback(
+    candidates: Candidates, orderer: Orderer, fault: Exception, clock: Clock
+) -> Judgement:
+    """BM25, and an order that needs no reading."""
+    with clock.stage("fallback"):
+        scorer = Lexical()
+        scores = scorer.score(candidates)
+        place = ORDERERS.make("original") if orderer.reads else orderer
+        order = tuple(place.order(candidates, scores))
+    why = f"{type(fault).__name__}: {fault}"
+    return Judgement(scores, order, scorer.name, place.name, why)

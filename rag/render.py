@@ -1,0 +1,89 @@
+"""From kept spans to the text that a generator sees: verbatim, with a mark where something was left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from foveate.blocks.passage import Passage
+
+Span = tuple[int, int]
+
+ELISION = "…"
+SEPARATOR = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How passages are laid out.
+
+    Attributes:
+        titles: Put the title on a line of its own above each passage that has one.
+        numbered: Put `[n]` before each passage, n being its place in the caller's list, so that an answer can cite it
+            and the number holds whatever the order.
+    """
+
+    titles: bool = True
+    numbered: bool = False
+
+
+def render(
+    passages: Sequence[Passage],
+    kept: Mapping[int, Sequence[Span]],
+    order: Sequence[int],
+    style: Style,
+) -> str:
+    """The context as text.
+
+    Args:
+        passages: All passages.
+        kept: For each kept passage, its kept spans, sorted and disjoint.
+        order: Indices of the kept passages, first to last.
+        style: Layout.
+    """
+    return SEPARATOR.join(
+        header(passages[i], i, style) + excerpt(passages[i].text, kept[i]) for i in order
+    )
+
+
+def header(passage: Passage, index: int, style: Style) -> str:
+    """What stands above a passage; empty if the style asks for nothing."""
+    number = f"[{index + 1}] " if style.numbered else ""
+    title = f"{passage.title}\n" if style.titles and passage.title else ""
+    return number + title
+
+
+def excerpt(text: str, spans: Sequence[Span]) -> str:
+    """The kept spans of one text, verbatim, with `…` between those that do not touch."""
+    if not spans:
+        return ""
+    body = "".join(_marked(text, list(merge(spans))))
+    return body if spans[-1][1] == len(text) else body.rstrip()
+
+
+def merge(spans: Sequence[Span]) -> Iterator[Span]:
+    """Join spans that touch. Takes them sorted and disjoint."""
+    start, end = spans[0]
+    for next_start, next_end in spans[1:]:
+        if next_start == end:
+            end = next_end
+            continue
+        yield start, end
+        start, end = next_start, next_end
+    yield start, end
+
+
+def _marked(text: str, runs: Sequence[Span]) -> Iterator[str]:
+    for i, (start, end) in enumerate(runs):
+        if i:
+            yield _mark(text[runs[i - 1][1] - 1])
+        yield text[start:end]
+
+
+def _mark(before: str) -> str:
+    if before == "\n":
+        return f"{ELISION}\n"
+    return f"{ELISION} " if before.isspace() else f" {ELISION} "
