@@ -84,7 +84,7 @@ class Candidates:
     @cached_property
     def blocks(self) -> Blocks:
         """The encoded passages."""
-        return self._reader.encode(self.passages, deadline=self._deadline)
+        return self.reader.encode(self.passages, deadline=self._deadline)
 
     @cached_property
     def reading(self) -> Reading:
@@ -93,10 +93,15 @@ class Candidates:
 
     def read(self, query: str) -> Reading:
         """Read another query against the same blocks: costs its rows alone."""
-        return self._reader.read(query, self.blocks, deadline=self._deadline)
+        return self.reader.read(query, self.blocks, deadline=self._deadline)
 
     @property
-    def _reader(self) -> Proxy:
+    def reader(self) -> Proxy:
+        """The proxy.
+
+        Raises:
+            ModelError: None was given.
+        """
         if self._proxy is None:
             raise ModelError("this method reads with a proxy, and none was given; pass proxy=...")
         return self._proxy

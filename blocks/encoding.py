@@ -142,11 +142,12 @@ class EncodePlan:
         if not wanted or not self._extra:
             return
         group = query.shape[0] // keys.shape[0]
-        for place, head in wanted:
-            rows = query[head : head + 1, -self._extra :]
-            shared = keys[head // group][None]
-            weights, _ = attend_rows(rows, shared, None, mask[-self._extra :], scaling)
-            self.baseline[passage][place] = weights[0].mean(0)[: -self._extra]
+        heads = [head for _, head in wanted]
+        shared = keys[[head // group for head in heads]]
+        rows, visible = query[heads, -self._extra :], mask[-self._extra :]
+        weights, _ = attend_rows(rows, shared, None, visible, scaling)
+        for (place, _), row in zip(wanted, weights.mean(1), strict=True):
+            self.baseline[passage][place] = row[: -self._extra]
 
 
 def _sdpa(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,6 +10,8 @@ from .attention import register
 from .errors import ModelNotFoundError, UnsupportedModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import torch
 
 
@@ -38,27 +41,15 @@ def load_decoder(
         ModelNotFoundError: Nothing there can be loaded.
         UnsupportedModelError: transformers has no decoder class for it.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-
     target = best_device() if device == "auto" else device
     try:
-        config = AutoConfig.from_pretrained(source, revision=revision)
-        if type(config) not in AutoModelForCausalLM._model_mapping:
-            raise UnsupportedModelError(str(source), f"{config.model_type!r} is not a causal decoder")
-        model = AutoModelForCausalLM.from_pretrained(
-            source,
-            revision=revision,
-            dtype=best_dtype(target) if dtype == "auto" else dtype,
-            attn_implementation=register(),
-            use_safetensors=True,
-        )
-        tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        with _quietly():
+            return _load(source, target, dtype, revision)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
             f"no model could be loaded from {source}: {error}; give a folder with config.json, tokenizer.json and "
             "*.safetensors, or a Hugging Face id"
         ) from error
-    return Decoder(model.to(target).eval(), tokenizer)
 
 
 def best_device() -> str:
@@ -87,3 +78,34 @@ def _cpu_has_bf16() -> bool:
         bool(getattr(torch.cpu, probe, bool)())
         for probe in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     )
+
+
+def _load(source: str | Path, device: str, dtype: str, revision: str | None) -> Decoder:
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    config = AutoConfig.from_pretrained(source, revision=revision)
+    if type(config) not in AutoModelForCausalLM._model_mapping:
+        raise UnsupportedModelError(str(source), f"{config.model_type!r} is not a causal decoder")
+    model = AutoModelForCausalLM.from_pretrained(
+        source,
+        revision=revision,
+        dtype=best_dtype(device) if dtype == "auto" else dtype,
+        attn_implementation=register(),
+        use_safetensors=True,
+    )
+    tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+    return Decoder(model.to(device).eval(), tokenizer)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """transformers draws progress bars on stderr unless told not to; what it was told before holds again afterwards."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

@@ -46,6 +46,8 @@ def convert_gguf(gguf: Path, folder: Path) -> None:
     with _quiet():
         try:
             model, tokenizer = _load(gguf)
+        except (ImportError, MemoryError):
+            raise  # no fault of the file
         # The loaders raise whatever a malformed file makes them stumble over.
         except Exception as error:
             raise UnsupportedModelError(str(gguf), f"its GGUF cannot be read: {error}") from error

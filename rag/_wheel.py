@@ -116,6 +116,7 @@ def _run_pip(wheel: Wheel, scratch: Path, progress: Progress) -> tuple[int, str]
     process = subprocess.Popen(
         [*_pip_command(), "download", "--no-input", "--disable-pip-version-check", *what],
         env=env,
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
+    "DEFAULT_EMBEDDER",
+    "DEFAULT_PROXY",
     "ModelInfo",
     "Progress",
     "Stage",
@@ -42,6 +44,7 @@ DEFAULT_EMBEDDER = "default-embedder"
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _TYPO_CUTOFF = 0.75  # similarity by difflib, above which an unknown name is taken for a slip
+_TELLING_LETTERS = 4  # a beginning of fewer letters could be anything
 _DIGEST_LETTERS = 16
 
 
@@ -149,7 +152,7 @@ def resolve(spec: str | Path) -> Path | str:
     Raises:
         ModelNotFoundError: The model was not pulled, the path does not exist, or the folder lacks
             its config or its safetensors weights.
-        UnknownNameError: A bare name that looks like a slip for one of the catalogue.
+        UnknownNameError: A bare name that looks like a slip for one of the catalogue, or no name.
         UnsupportedModelError: The GGUF file cannot be read.
     """
     if isinstance(spec, str) and _find(spec):
@@ -235,9 +238,11 @@ def _looks_like_path(spec: str) -> bool:
 
 
 def _is_slip(spec: str) -> bool:
-    return "/" not in spec and bool(
-        difflib.get_close_matches(spec.lower(), _names(), n=1, cutoff=_TYPO_CUTOFF)
-    )
+    """Whether a bare name is close to one of the catalogue, or is the beginning of one."""
+    name, names = spec.lower(), _names()
+    close = difflib.get_close_matches(name, names, n=1, cutoff=_TYPO_CUTOFF)
+    begins = len(name) >= _TELLING_LETTERS and any(known.startswith(name) for known in names)
+    return "/" not in spec and (bool(close) or begins)
 
 
 def _say_nothing(_stage: Stage, _done: int, _total: int | None, /) -> None:

@@ -83,7 +83,7 @@ def word_analyser() -> Any:
         filters.remove_long(_WORD_BYTES),
         filters.lowercase(),
         filters.ascii_fold(),
-        filters.stemmer("english"),
+        *(filters.stemmer(language) for language in ("english", "russian", "greek", "arabic", "tamil")),
     ):
         builder = builder.filter(step)
     return builder.build()

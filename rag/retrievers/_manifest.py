@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "manifest.json"
 STORE = "passages.sqlite3"
+KIND = "foveate-index"
 FORMAT = 1
 
 REPAIR = "Index.repair(folder) makes it anew from the passages, which are kept apart."
@@ -60,7 +61,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """As text that carries its own checksum."""
-        body = {"kind": "foveate-index", **asdict(self)}
+        body = {"kind": KIND, **asdict(self)}
         return json.dumps({**body, "checksum": _checksum(body)}, indent=1)
 
 
@@ -74,7 +75,7 @@ def parse_manifest(text: str, path: Path) -> Manifest:
     try:
         body: dict[str, Any] = json.loads(text)
         checksum = body.pop("checksum")
-        intact = checksum == _checksum(body) and body["kind"] == "foveate-index"
+        intact = checksum == _checksum(body) and body["kind"] == KIND
     except (ValueError, TypeError, KeyError, AttributeError):
         intact = False
     if not intact:
@@ -103,13 +104,18 @@ def read_manifest(folder: Path) -> Manifest:
     except (FileNotFoundError, NotADirectoryError) as error:
         if (folder / STORE).exists():
             raise IndexCorruptError(f"{path} is missing. {REPAIR}") from error
-        raise IndexNotFoundError(
-            f"there is no index in {folder}; make one with Index.create(folder), or "
-            "`foveate index`"
-        ) from error
-    if not (folder / STORE).exists():
+        raise _not_found(folder) from error
+    if (folder / STORE).exists():
+        return parse_manifest(text, path)
+    if KIND in text:
         raise IndexCorruptError(f"{folder / STORE} is missing. {RESTORE}")
-    return parse_manifest(text, path)
+    raise _not_found(folder)
+
+
+def _not_found(folder: Path) -> IndexNotFoundError:
+    return IndexNotFoundError(
+        f"there is no index in {folder}; make one with Index.create(folder), or `foveate index`"
+    )
 
 
 def _checksum(body: dict[str, Any]) -> str:

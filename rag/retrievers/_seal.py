@@ -50,6 +50,11 @@ def digest(parts: Iterable[bytes]) -> bytes:
     return state.digest()
 
 
+def row_digest(fields: Iterable[str]) -> bytes:
+    """Digest of a row of texts."""
+    return digest(field.encode() for field in fields)
+
+
 def seal(path: Path) -> Seal:
     """Bring a finished file safely to disk, and say what it is."""
     with path.open("rb") as stream:

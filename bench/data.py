@@ -1,0 +1,99 @@
+"""Benchmark records in the three labelled forms, read into one shape.
+
+- evidence: passages as sentence lists, `evidence` names the gold sentences
+- passage: passages as text, `is_gold` names the gold ones
+- span: one passage, `answer_spans` names the answer's characters; nine other passages of the file join it
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from foveate import Passage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+DISTRACTORS = 9
+SEED = 0
+
+GoldSpan = tuple[int, int, int]
+"""(passage index, first character, one past the last)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One question with its passages and what is known about the answer.
+
+    Attributes:
+        question: The query.
+        passages: What a retriever would have returned.
+        gold: Spans that the answer needs; empty where the data has no such label.
+        answers: Accepted answer strings.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    gold: tuple[GoldSpan, ...]
+    answers: tuple[str, ...]
+
+
+def load(path: Path, limit: int | None = None) -> list[Record]:
+    """The first `limit` records of a JSON-lines file, gzipped or not."""
+    rows = list(_rows(path))
+    used = rows[:limit]
+    if rows and "answer_spans" in rows[0]:
+        return [_span_record(row, rows) for row in used]
+    return [_record(row) for row in used]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open()
+    with opened as lines:
+        yield from (json.loads(line) for line in lines)
+
+
+def _record(row: dict[str, Any]) -> Record:
+    wanted = {(passage, sentence) for passage, sentence in row.get("evidence", ())}
+    passages, gold = [], []
+    for i, source in enumerate(row["passages"]):
+        if "sentences" in source:
+            text, spans = join(source["sentences"])
+            gold += [(i, *spans[j]) for j in range(len(spans)) if (i, j) in wanted]
+        else:
+            text = source["text"]
+        passages.append(Passage(text, str(source["id"]), source["title"]))
+    return Record(row["question"], tuple(passages), tuple(gold), tuple(row["answers"]))
+
+
+def join(sentences: list[str]) -> tuple[str, list[tuple[int, int]]]:
+    """Sentences as one text, and the span of each without the blanks around it.
+
+    Some data keeps the space between sentences with the sentence, some leaves it out.
+    """
+    glue = "" if any(sentence[:1].isspace() for sentence in sentences[1:]) else " "
+    text, spans = "", []
+    for sentence in sentences:
+        text += glue if text else ""
+        start = len(text) + len(sentence) - len(sentence.lstrip())
+        text += sentence
+        spans.append((start, max(start, len(text) - (len(sentence) - len(sentence.rstrip())))))
+    return text, spans
+
+
+def _span_record(row: dict[str, Any], rows: list[dict[str, Any]]) -> Record:
+    rng = random.Random(f"{SEED}/{row['id']}")
+    own = row["passages"][0]
+    others = {p["text"]: p for other in rows for p in other["passages"] if p["text"] != own["text"]}
+    chosen = rng.sample(sorted(others), min(DISTRACTORS, len(others)))
+    sources = [own, *(others[text] for text in chosen)]
+    rng.shuffle(sources)
+    at = sources.index(own)
+    gold = tuple((at, span["start"], span["end"]) for span in row["answer_spans"][:1])
+    passages = tuple(Passage(s["text"], str(n), s["title"]) for n, s in enumerate(sources))
+    return Record(row["question"], passages, gold, tuple(row["answers"]))

@@ -1,0 +1,240 @@
+"""Choosing the heads of a model and the weights of its scores, on records whose evidence is known.
+
+Heads: each head alone is asked to rank a record's units by its attention, all heads of all layers in one reading (the detection of
+QRHead, https://arxiv.org/abs/2506.09944, section 3.1, with units in place of documents); the best are then joined greedily while
+the ranking of their mean improves. Depth costs time, so that of two sets as good the shallower wins.
+
+Weights: logistic regression on the units of all records, each record once as it is and once without the passages that hold its
+evidence, so that the score learns what it looks like when nothing is relevant.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foveate.blocks.candidates import Candidates
+from foveate.blocks.errors import InputError
+from foveate.blocks.passage import Passage
+
+from .features import ATTENTION, FUSED, Features, standardise
+from .logistic import fit
+from .probes import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from foveate.blocks.proxy import Proxy
+    from foveate.blocks.reading import Head, Reading
+
+MAX_HEADS = 8
+FINALISTS = 32
+"""Best single heads that the greedy choice considers."""
+DEPTH_TOLERANCE = 0.003
+"""AUC that a shallower set of heads may give up."""
+
+SCORERS = {"retrieval-heads": ATTENTION, "fused": FUSED}
+
+Progress = "Callable[[str, int, int | None], None]"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question, its passages, and the spans that answer it: (passage, start, end) in characters."""
+
+    question: str
+    passages: tuple[Passage, ...]
+    gold: tuple[tuple[int, int, int], ...]
+
+    def without_evidence(self) -> Example | None:
+        """The same question over the other passages; None if none is left."""
+        holding = {passage for passage, _, _ in self.gold}
+        rest = tuple(p for i, p in enumerate(self.passages) if i not in holding)
+        return Example(self.question, rest, ()) if rest else None
+
+
+def shipped_set() -> Path:
+    """The calibration set that comes with Foveate."""
+    return Path(str(files("foveate.compressors.probes") / "calibration.jsonl"))
+
+
+def load_examples(path: Path) -> list[Example]:
+    """Read a calibration set: JSON lines with question, passages as sentence lists, evidence.
+
+    Raises:
+        InputError: A line is not of that form.
+    """
+    examples = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        try:
+            examples.append(_example(json.loads(line)))
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            raise InputError(
+                f"{path}, line {number} is no calibration record: {error!r}; it needs question, passages with "
+                "sentences, and evidence as [passage, sentence] pairs"
+            ) from error
+    return examples
+
+
+def calibrate(
+    proxy: Proxy,
+    examples: Sequence[Example],
+    *,
+    source: str,
+    progress: Callable[[str, int, int | None], None] | None = None,
+) -> Probe:
+    """Choose heads and fit weights for a model.
+
+    Args:
+        proxy: The model; its own heads do not matter.
+        examples: Records with known evidence.
+        source: Name of the set, for the record.
+        progress: Told the stage and how far it is.
+    """
+    config = proxy.model.config
+    every = [(l, h) for l in range(config.num_hidden_layers) for h in range(config.num_attention_heads)]
+    wide = proxy.with_heads(every)
+    pairs = list(_read_all(wide, examples, "rank heads", progress))
+    heads = choose_heads(pairs, wide.heads)
+    narrow = proxy.with_heads(heads)
+    features, labels = _features(narrow, examples, progress)
+    return Probe(
+        model=proxy.name,
+        fingerprint=proxy.fingerprint,
+        heads=heads,
+        scorers={
+            name: fit(columns, features[:, [FUSED.index(c) for c in columns]], labels)
+            for name, columns in SCORERS.items()
+        },
+        provenance={
+            "source": source,
+            "records": len(examples),
+            "auc_of_heads": round(_auc_of(pairs, [wide.heads.index(h) for h in heads]), 4),
+        },
+    )
+
+
+def choose_heads(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[Head]) -> tuple[Head, ...]:
+    """The shallowest of the best sets of heads, best head first."""
+    single = np.array([_auc_of(pairs, [i]) for i in range(len(heads))])
+    order = np.argsort(-single, kind="stable")
+    best: dict[int, tuple[float, list[int]]] = {}
+    for depth in sorted({layer + 1 for layer, _ in (heads[i] for i in order[:FINALISTS])}):
+        within = [int(i) for i in order if heads[i][0] < depth][:FINALISTS]
+        best[depth] = _join_greedily(pairs, within)
+    goal = max(auc for auc, _ in best.values()) - DEPTH_TOLERANCE
+    chosen = next(found for _, (auc, found) in sorted(best.items()) if auc >= goal)
+    return tuple(heads[i] for i in chosen)
+
+
+def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+    """Chance that a positive outranks a negative; ties count half."""
+    wins = (scores[positive][:, None] > scores[~positive]).mean()
+    ties = (scores[positive][:, None] == scores[~positive]).mean()
+    return float(wins + ties / 2)
+
+
+def gold_units(candidates: Candidates, gold: Iterable[tuple[int, int, int]]) -> NDArray[np.bool_]:
+    """Which units are evidence: those of which a gold span covers more than half."""
+    spans = list(gold)
+    return np.array(
+        [
+            any(
+                passage == owner and 2 * (min(end, u.end) - max(start, u.start)) > u.end - u.start
+                for passage, start, end in spans
+            )
+            for owner, u in zip(candidates.owners, candidates.units, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a calibration set, for the record."""
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def _example(row: dict[str, Any]) -> Example:
+    passages, gold = [], []
+    for i, source in enumerate(row["passages"]):
+        text, spans = _join(source["sentences"])
+        passages.append(Passage(text, str(i), source["title"]))
+        gold += [(i, *spans[j]) for p, j in row["evidence"] if p == i]
+    if not gold:
+        raise ValueError("no evidence")
+    return Example(row["question"], tuple(passages), tuple(gold))
+
+
+def _join(sentences: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    text, spans = "", []
+    for sentence in sentences:
+        spans.append((len(text), len(text) + len(sentence)))
+        text += sentence
+    return text, spans
+
+
+def _read_all(
+    proxy: Proxy,
+    examples: Sequence[Example],
+    stage: str,
+    progress: Callable[[str, int, int | None], None] | None,
+) -> Iterator[tuple[Reading, NDArray[np.bool_]]]:
+    for n, example in enumerate(examples):
+        if progress is not None:
+            progress(stage, n, len(examples))
+        candidates = Candidates(example.question, example.passages, proxy=proxy)
+        positive = gold_units(candidates, example.gold)
+        if positive.any() and not positive.all():
+            yield candidates.reading, positive
+        proxy.store.clear()
+
+
+def _features(
+    proxy: Proxy,
+    examples: Sequence[Example],
+    progress: Callable[[str, int, int | None], None] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows, labels = [], []
+    for n, example in enumerate(examples):
+        if progress is not None:
+            progress("fit weights", n, len(examples))
+        for variant in filter(None, (example, example.without_evidence())):
+            candidates = Candidates(variant.question, variant.passages, proxy=proxy)
+            rows.append(Features(candidates).matrix(FUSED))
+            labels.append(gold_units(candidates, variant.gold))
+    return np.concatenate(rows), np.concatenate(labels).astype(np.float64)
+
+
+def _join_greedily(
+    pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], candidates: Sequence[int]
+) -> tuple[float, list[int]]:
+    chosen: list[int] = []
+    reached = 0.0
+    while len(chosen) < MAX_HEADS:
+        trials = [(_auc_of(pairs, [*chosen, i]), i) for i in candidates if i not in chosen]
+        gained, head = max(trials, default=(0.0, -1))
+        if gained <= reached:
+            break
+        reached, chosen = gained, [*chosen, head]
+    return reached, chosen
+
+
+def _auc_of(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[int]) -> float:
+    """Mean over records of the AUC of these heads' joint ranking."""
+    return float(
+        np.mean(
+            [
+                auc(standardise(np.log(reading.mass[list(heads)] + 1e-7)).mean(0), positive)
+                for reading, positive in pairs
+            ]
+        )
+    )

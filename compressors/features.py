@@ -1,0 +1,160 @@
+"""What is known about each unit before a score is made of it: attention of the reading, words, place.
+
+Each feature has one value a unit. Those called standardised have mean 0 and deviation 1 over the candidates of one query, so that one set
+of weights serves long and short lists; the absolute ones tell a query with an answer from one without.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .lexical import bm25, terms, unit_terms
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .base import Candidates
+
+ATTENTION = ("attention", "looked")
+LEXICAL = ("bm25", "bm25_share", "passage_bm25")
+PLACE = ("title_in_query", "length", "first")
+FUSED = (*ATTENTION, "title_attention", *LEXICAL, *PLACE, "bridge", "named")
+"""The features of the fused score, in the order its weights are printed."""
+
+TOP_UNITS = 3
+"""Best units of a first look, from which a second passage may be reached."""
+
+_TINY = 1e-7
+
+
+class Features:
+    """Features of one query's units, computed on first use.
+
+    Args:
+        candidates: The units; read by the proxy only if an attention feature is asked for.
+    """
+
+    def __init__(self, candidates: Candidates) -> None:
+        self._candidates = candidates
+        self._owners = candidates.owners
+
+    def matrix(self, names: tuple[str, ...]) -> NDArray[np.float64]:
+        """The named features side by side, shape (units, names)."""
+        columns = [getattr(self, name) for name in names]
+        return np.stack(columns, axis=1) if len(self._owners) else np.zeros((0, len(names)))
+
+    @cached_property
+    def attention(self) -> NDArray[np.float64]:
+        """Log attention mass, standardised for each head, averaged over heads."""
+        return standardise(np.log(self._candidates.reading.mass + _TINY)).mean(0)
+
+    @cached_property
+    def looked(self) -> NDArray[np.float64]:
+        """Log attention mass against the shared head's ("nothing here"), averaged over heads. Absolute."""
+        reading = self._candidates.reading
+        odds = np.log(reading.mass + _TINY) - np.log(reading.head_share + _TINY)[:, None]
+        mean: NDArray[np.float64] = odds.mean(0)
+        return mean
+
+    @cached_property
+    def title_attention(self) -> NDArray[np.float64]:
+        """Log attention on the passage's title line, standardised over passages."""
+        titles = np.log(self._candidates.reading.titles + _TINY)
+        return standardise(titles).mean(0)[self._owners]
+
+    @cached_property
+    def bm25(self) -> NDArray[np.float64]:
+        """BM25 of title and unit, standardised."""
+        return standardise(self._bm25[0])
+
+    @cached_property
+    def bm25_share(self) -> NDArray[np.float64]:
+        """BM25 as a share of the most that any unit could reach. Absolute."""
+        raw, best = self._bm25
+        return raw / best if best else raw
+
+    @cached_property
+    def passage_bm25(self) -> NDArray[np.float64]:
+        """BM25 of the whole passage, standardised over passages."""
+        documents = [
+            title + Counter(terms(passage.text))
+            for title, passage in zip(self._titles, self._candidates.passages, strict=True)
+        ]
+        return standardise(bm25(self._query, documents)[0])[self._owners]
+
+    @cached_property
+    def title_in_query(self) -> NDArray[np.float64]:
+        """Share of the title's terms that the query holds."""
+        shares = [len(t.keys() & self._query) / max(len(t), 1) for t in self._titles]
+        return np.array(shares)[self._owners]
+
+    @cached_property
+    def length(self) -> NDArray[np.float64]:
+        """Log length in characters, standardised."""
+        return standardise(np.log([max(len(text), 1) for text in self._candidates.texts]))
+
+    @cached_property
+    def first(self) -> NDArray[np.float64]:
+        """1 for the first unit of each passage."""
+        return (np.diff(self._owners, prepend=-1) > 0).astype(np.float64)
+
+    @cached_property
+    def bridge(self) -> NDArray[np.float64]:
+        """Likeness to a top unit of another passage in what the query does not say, in [0, 1].
+
+        A question of two hops names only the first; the unit that answers it shares its words with the second.
+        """
+        best = np.zeros(len(self._owners))
+        for unit in self._top:
+            beyond = self._documents[unit].keys() - self._query
+            raw, _ = bm25(beyond, self._documents)
+            like = raw / max(float(raw[unit]), _TINY)
+            like[self._owners == self._owners[unit]] = 0.0
+            best = np.maximum(best, like)
+        return best
+
+    @cached_property
+    def named(self) -> NDArray[np.float64]:
+        """1 for the units of a passage whose title a top unit of another passage names."""
+        tops = [(self._owners[u], frozenset(terms(self._candidates.texts[u]))) for u in self._top]
+        named = [
+            float(any(title and owner != p and title.keys() <= words for owner, words in tops))
+            for p, title in enumerate(self._titles)
+        ]
+        return np.array(named)[self._owners]
+
+    @cached_property
+    def _query(self) -> frozenset[str]:
+        return frozenset(terms(self._candidates.query))
+
+    @cached_property
+    def _titles(self) -> list[Counter[str]]:
+        return [Counter(terms(passage.title)) for passage in self._candidates.passages]
+
+    @cached_property
+    def _documents(self) -> list[Counter[str]]:
+        return unit_terms(self._candidates)
+
+    @cached_property
+    def _bm25(self) -> tuple[NDArray[np.float64], float]:
+        return bm25(self._query, self._documents)
+
+    @cached_property
+    def _top(self) -> list[int]:
+        first_look = self.attention + self.bm25
+        top: list[int] = np.argsort(-first_look, kind="stable")[:TOP_UNITS].tolist()
+        return top
+
+
+def standardise(values: NDArray[np.floating] | list[float]) -> NDArray[np.float64]:
+    """Mean 0 and deviation 1 along the last axis; all 0 where the values do not differ."""
+    data = np.asarray(values, dtype=np.float64)
+    if not data.shape[-1]:
+        return data
+    centred = data - data.mean(-1, keepdims=True)
+    deviation = data.std(-1, keepdims=True)
+    return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-12)

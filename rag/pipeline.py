@@ -1,0 +1,143 @@
+"""The whole: retrieve, read, select, order, generate."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from foveate.blocks.errors import EmptyQueryError, InputError
+
+from .engine import Engine, Options
+from .prompt import Citation, cited
+from .render import Style
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from foveate.blocks.passage import Passage
+    from foveate.blocks.proxy import Proxy
+    from foveate.compressors.base import Scorer
+    from foveate.reorder.base import Orderer
+
+    from .context import Context
+    from .generators import Generator
+    from .retrievers import Hit
+
+
+class Retrieves(Protocol):
+    """Anything that finds passages for a query."""
+
+    def retrieve(self, query: str, k: int = 10) -> Sequence[Hit]:
+        """The best `k` hits, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What the generator said, and from what.
+
+    Attributes:
+        text: The answer.
+        context: What the generator saw.
+        citations: The sources that the answer names, in the order it names them.
+        timings: Milliseconds: "retrieve", "context", "generate".
+    """
+
+    text: str
+    context: Context
+    citations: tuple[Citation, ...]
+    timings: Mapping[str, float]
+
+
+class Pipeline:
+    """Passages from a retriever, through the engine, to a generator.
+
+    Args:
+        retriever: Finds passages; a foveate `Index(...).retriever()`, or anything with `retrieve(query, k)`.
+        proxy: Reads them.
+        compressor: The scorer that decides what stays: a registered name or a `Scorer`.
+        orderer: Where passages stand: a registered name or an `Orderer`.
+        generator: Answers; None for contexts alone.
+        k: Passages to retrieve.
+        options: Budget, tokenizer, pins, timeout and style of the contexts. Sources are numbered by default, so
+            that the answer can cite them.
+    """
+
+    def __init__(
+        self,
+        retriever: Retrieves,
+        proxy: Proxy | None,
+        *,
+        compressor: str | Scorer = "fused",
+        orderer: str | Orderer = "score",
+        generator: Generator | None = None,
+        k: int = 20,
+        options: Options | None = None,
+    ) -> None:
+        self.retriever, self.generator, self.k = retriever, generator, k
+        self.engine = Engine(proxy, scorer=compressor, orderer=orderer)
+        self.options = options or Options(style=Style(numbered=True))
+
+    def retrieve(self, query: str) -> list[Passage]:
+        """The passages for a query, best first.
+
+        Raises:
+            EmptyQueryError: The query holds nothing visible.
+        """
+        if not query.strip():
+            raise EmptyQueryError("the query is empty; give a question")
+        return [hit.passage for hit in self.retriever.retrieve(query, self.k)]
+
+    def context(self, query: str, options: Options | None = None) -> Context:
+        """What a generator should see for a query.
+
+        Raises:
+            NoPassagesError: The retriever found nothing.
+        """
+        return self.engine.compress(query, self.retrieve(query), options or self.options)
+
+    def ask(
+        self, query: str, *, max_tokens: int = 256, options: Options | None = None
+    ) -> Answer:
+        """Answer a query from the indexed text, with citations.
+
+        Raises:
+            InputError: The query is empty, nothing was found, or there is no generator.
+            GeneratorError: The generator did not answer.
+        """
+        generator = self._generator()
+        start = time.perf_counter()
+        passages = self.retrieve(query)
+        found = time.perf_counter()
+        context = self.engine.compress(query, passages, options or self.options)
+        ready = time.perf_counter()
+        text = generator.generate(context, max_tokens=max_tokens)
+        timings = {
+            "retrieve": (found - start) * 1000,
+            "context": (ready - found) * 1000,
+            "generate": (time.perf_counter() - ready) * 1000,
+        }
+        return Answer(text, context, cited(text, context), timings)
+
+    def stream(self, query: str, *, max_tokens: int = 256) -> tuple[Context, Iterator[str]]:
+        """The context at once, and the answer piece by piece."""
+        generator = self._generator()
+        context = self.context(query)
+        return context, generator.stream(context, max_tokens=max_tokens)
+
+    async def aask(
+        self, query: str, *, max_tokens: int = 256, options: Options | None = None
+    ) -> Answer:
+        """`ask` without blocking the event loop."""
+        return await asyncio.to_thread(self.ask, query, max_tokens=max_tokens, options=options)
+
+    def ask_batch(self, queries: Iterable[str], *, max_tokens: int = 256) -> list[Answer]:
+        """`ask` for many queries; passages that they share are read once."""
+        return [self.ask(query, max_tokens=max_tokens) for query in queries]
+
+    def _generator(self) -> Generator:
+        if self.generator is None:
+            raise InputError("this pipeline has no generator; pass generator=... or use .context()")
+        return self.generator

@@ -1,0 +1,79 @@
+"""From a request's body to a call of the engine: what cannot work is refused before it queues."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from foveate.blocks.errors import EmptyQueryError, InputError, UnknownNameError
+from foveate.compressors.base import SCORERS
+from foveate.compressors.budget import Adaptive
+from foveate.compressors.budget import check as check_budget
+from foveate.reorder.base import ORDERERS
+
+from .fields import AdaptiveBudget
+
+if TYPE_CHECKING:
+    from foveate.blocks.counting import TokenCounter
+    from foveate.compressors.budget import Budget
+
+    from .engine import Call, EngineRunner
+    from .fields import BudgetField
+    from .settings import Settings
+
+
+def budget_of(field: BudgetField) -> Budget:
+    """The engine's budget for a body's."""
+    if isinstance(field, AdaptiveBudget):
+        return Adaptive(field.mass, field.floor, field.limit)
+    return field
+
+
+def timeout_of(asked: float | None, settings: Settings) -> float:
+    """Seconds that a request has: what it asks for, within the service's own limit."""
+    return min(asked or settings.timeout, settings.timeout)
+
+
+async def counter_of(runner: EngineRunner, name: str | None) -> TokenCounter | None:
+    """The counter for a tiktoken name, fetched off the event loop and off the engine's thread.
+
+    Raises:
+        InputError: tiktoken has no such encoding, or its vocabulary is not on this machine.
+    """
+    if name is None:
+        return None
+    try:
+        return await asyncio.to_thread(runner.engine.counter, name)
+    except InputError as error:
+        if isinstance(error.__cause__, OSError):  # its text names hosts and paths of ours
+            raise InputError(f"the service does not hold the vocabulary of {name!r}") from error
+        raise
+
+
+def check(call: Call, settings: Settings, *, field: str = "passages") -> Call:
+    """Refuse a call that the engine would refuse, before it waits for its turn.
+
+    Raises:
+        InputError: The query is blank, the budget or a name is unknown, or there is too much.
+    """
+    if not call.query.strip():
+        raise EmptyQueryError("the query is empty; give the question that the passages answer")
+    if len(call.passages) > settings.max_passages:
+        raise InputError(
+            f"{len(call.passages):,} {field} given; at most {settings.max_passages:,} are allowed "
+            "in one request"
+        )
+    check_budget(call.options.budget)
+    scorers, orderers = known_names()
+    if call.scorer is not None and call.scorer not in scorers:
+        raise UnknownNameError("scorer", call.scorer, scorers)
+    if call.orderer is not None and call.orderer not in orderers:
+        raise UnknownNameError("orderer", call.orderer, orderers)
+    return call
+
+
+@lru_cache(maxsize=1)
+def known_names() -> tuple[frozenset[str], frozenset[str]]:
+    """Names of scorers and of orderers; looked up once, for installed packages are searched."""
+    return frozenset(SCORERS.names()), frozenset(ORDERERS.names())
