@@ -1,1 +1,1 @@
-"""Benchmarks: `python -m bench.quality`, `python -m bench.speed`. Run from the repository's root."""
+"""Benchmarks, run from the repository's root: `python -m bench.quality`, `bench.speed`."""

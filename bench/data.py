@@ -2,7 +2,8 @@
 
 - evidence: passages as sentence lists, `evidence` names the gold sentences
 - passage: passages as text, `is_gold` names the gold ones
-- span: one passage, `answer_spans` names the answer's characters; nine other passages of the file join it
+- span: one passage, `answer_spans` names the answer's characters; nine other passages of the file
+join it
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def load(path: Path, limit: int | None = None) -> list[Record]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open()
-    with opened as lines:
-        yield from (json.loads(line) for line in lines)
+    raw = path.read_bytes()
+    text = gzip.decompress(raw) if path.suffix == ".gz" else raw
+    yield from (json.loads(line) for line in text.decode("utf-8").split("\n") if line.strip())
 
 
 def _record(row: dict[str, Any]) -> Record:

@@ -1,10 +1,12 @@
 """How much of what the answer needs is still there: evidence recall, chain rate, answer survival.
 
-    python -m bench.quality --data FILE --budget 0.3 --systems default,lexical,random --limit 100 --json out.json
+    python -m bench.quality --data FILE --budget 0.3 --systems default,lexical,random --limit 100
+    --json out.json
 
-One row per system: {system, data, budget, n, evidence_recall, chain_rate, answer_survival, kept_share, ms_cold, ms_warm, ci}.
-Numbers in [0, 1] but for milliseconds, which are medians; null where the data has no such label. `ci` holds 95% bootstrap
-intervals over records. "default" is what `foveate.compress` does when nothing is chosen; "random" is the mean of three seeds.
+One row per system: {system, data, budget, n, evidence_recall, chain_rate, answer_survival,
+kept_share, ms_cold, ms_warm, ci}. Numbers in [0, 1] but for milliseconds, which are medians; null
+where the data has no such label. `ci` holds 95% bootstrap intervals over records. "default" is
+what `foveate.compress` does when nothing is chosen; "random" is the mean of three seeds.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from .data import Record, load
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from foveate import Context, Proxy, Scorer
+    from foveate import Context, Proxy
 
 RESAMPLES = 2000
 RANDOM_SEEDS = (0, 1, 2)
@@ -89,7 +91,7 @@ def measure(
 
 
 def survival(record: Record, text: str) -> float | None:
-    """1 if an answer string is in the text, 0 if not; None if the source does not hold it either."""
+    """1 if an answer string is in the text, else 0; None if the source lacks it as well."""
     whole = "\n".join(f"{p.title}\n{p.text}" for p in record.passages)
     present = [a for a in map(_plain, record.answers) if _stands_in(a, _plain(whole))]
     if not present:
@@ -129,7 +131,9 @@ def _run(system: str, records: list[Record], budget: float, proxy: Proxy) -> lis
     options = Options(budget=budget)
     if system != "random":
         scorer = "fused" if system == "default" else system
-        return [_outcome(record, Engine(proxy, scorer=scorer), options, proxy) for record in records]
+        return [
+            _outcome(record, Engine(proxy, scorer=scorer), options, proxy) for record in records
+        ]
     engines = [Engine(proxy, scorer=Random(seed)) for seed in RANDOM_SEEDS]
     return [_mean([_outcome(record, e, options, proxy) for e in engines]) for record in records]
 
@@ -184,10 +188,13 @@ def _stands_in(answer: str, text: str) -> bool:
 def _line(row: dict[str, Any]) -> str:
     def show(label: str) -> str:
         value, bounds = row[label], row["ci"][label]
-        return "      -        " if value is None else f"{value:.3f} [{bounds[0]:.2f},{bounds[1]:.2f}]"
+        return (
+            "      -        " if value is None else f"{value:.3f} [{bounds[0]:.2f},{bounds[1]:.2f}]"
+        )
 
     return (
-        f"{row['data']:18} {row['budget']:<5} {row['system']:16} n={row['n']:<4} recall {show('evidence_recall')} "
+        f"{row['data']:18} {row['budget']:<5} {row['system']:16} n={row['n']:<4} "
+        f"recall {show('evidence_recall')} "
         f"chain {show('chain_rate')} answer {show('answer_survival')} kept {row['kept_share']:.3f} "
         f"cold {row['ms_cold']:.0f} ms warm {row['ms_warm']:.0f} ms"
     )

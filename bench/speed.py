@@ -2,9 +2,11 @@
 
     python -m bench.speed --passages 20 --json out.json
 
-{tokens, cold_over_prefill, warm_over_cold, peak_mib, model_mib, blocks_mib}: ratios of medians over alternating repeats. Prefill is
-the ordinary SDPA forward of all layers, without the language-model head. Cold: tokenize, segment, encode, read, nothing known. Warm:
-the same passages, a new query. Peak is the resident memory of a fresh process at its highest during a cold and a warm reading.
+{tokens, cold_over_prefill, warm_over_cold, peak_mib, model_mib, blocks_mib}: ratios of medians
+over alternating repeats. Prefill is the ordinary SDPA forward of all layers, without the
+language-model head. Cold: tokenize, segment, encode, read, nothing known. Warm: the same passages,
+a new query. Peak is the resident memory of a fresh process at its highest during a cold and a warm
+reading.
 """
 
 from __future__ import annotations
@@ -97,7 +99,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _passages(count: int) -> list[Passage]:
-    """Real prose that every machine has: the standard library's documentation, about 200 tokens a passage."""
+    """Prose that every machine has, the standard library's own; about 200 tokens a passage."""
     import pydoc
     import shutil
     import threading

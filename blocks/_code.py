@@ -112,6 +112,8 @@ def _is_code(source: Source, first: int, stop: int) -> bool:
     shown = source.shown(first)
     if _PROMPT.match(shown) or _BEGINS_CODE.match(shown):
         return True
+    if not (_COMMENT.match(shown) or _is_code_line(shown)):
+        return False
     judged = range(first, min(stop, first + _JUDGED_LINES))
     lines = [line for line in map(source.shown, judged) if not _COMMENT.match(line)]
     return sum(map(_is_code_line, lines)) >= max(_CODE_SHARE * len(judged), 1)

@@ -11,6 +11,7 @@ prose, abstracts, financial tables, Python, JSON, logs, URLs and 25 other langua
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING
@@ -78,26 +79,25 @@ class Ruler:
     count half: a Thai or Chinese sentence is no more of a mouthful than the English one.
 
     Attributes:
-        prefix: Length of `text[:i]`, of shape `(len(text) + 1,)`.
+        prefix: Length of `text[:i]`, for each i up to the length of the text.
     """
 
-    prefix: NDArray[np.float64]
+    prefix: list[float]
 
     @classmethod
     def of(cls, text: str) -> Ruler:
         """Measure `text` once."""
-        prefix = np.zeros(len(text) + 1)
         codes = _code_points(text)
-        np.cumsum(_token_costs(codes) * _SCALES[codes], out=prefix[1:])
-        return cls(prefix)
+        lengths = np.cumsum(_token_costs(codes) * _SCALES[codes], dtype=np.float64)
+        return cls([0.0, *lengths.tolist()])
 
     def size(self, start: int, end: int) -> float:
         """Length of `text[start:end]`."""
-        return float(self.prefix[end] - self.prefix[start])
+        return self.prefix[end] - self.prefix[start]
 
     def reach(self, start: int, length: float) -> int:
         """The furthest `end` with `size(start, end) <= length`."""
-        return int(np.searchsorted(self.prefix, self.prefix[start] + length, side="right")) - 1
+        return bisect_right(self.prefix, self.prefix[start] + length, lo=start) - 1
 
 
 def _code_points(text: str) -> NDArray[np.uint32]:

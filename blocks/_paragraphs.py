@@ -36,7 +36,7 @@ _RECORD = re.compile(
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:|\[\w+\]"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b)"
 )
-_KEY_VALUE = re.compile(r"[^\W_][\w .()/#&-]{0,40}[:=](?:[ \t]|$)")
+_KEY_VALUE = re.compile(r"[^\W_][\w .()/#&-]{0,30}[:=](?:[ \t]|$)")
 _RECORD_SHARE, _FEWEST_KEY_VALUES = 0.5, 2
 # Nobody wraps lines by hand beyond this many characters; up to it, a line break means something
 # only where the next word would have fitted with this share of the width to spare.
@@ -117,7 +117,10 @@ def _underlines(source: Source, number: int) -> bool:
 def _is_bare_heading(source: Source, first: int, *, in_list: bool) -> bool:
     """Whether a short line that ends in no mark stands alone above some text."""
     shown, behind = source.shown(first), first + 1
-    if behind >= len(source.lines) or len(shown) > _MOST_HEADING_CHARS or _FINAL_MARK.search(shown):
+    numbered = _ORDERED.match(shown)
+    if behind >= len(source.lines) or len(shown) > _MOST_HEADING_CHARS:
+        return False
+    if _FINAL_MARK.search(shown, numbered.end() if numbered else 0):
         return False
     if not any(map(str.isalpha, shown)) or len(shown.split()) > _MOST_HEADING_WORDS:
         return False
@@ -127,7 +130,7 @@ def _is_bare_heading(source: Source, first: int, *, in_list: bool) -> bool:
     begins = next(filter(str.isalnum, shown))
     if not alone or begins.islower() or _BULLET.match(shown):
         return False
-    return not (_ORDERED.match(shown) and (in_list or _ORDERED.match(source.shown(behind))))
+    return not (numbered and (in_list or _ORDERED.match(source.shown(behind))))
 
 
 def _is_item(source: Source, number: int, *, in_list: bool) -> bool:
@@ -210,6 +213,8 @@ def _is_meant(source: Source, number: int, width: int) -> bool:
     if width > _MOST_WRAP_CHARS:
         return not shown[0].islower() or above[-1] in _FINAL
     word = shown.split(maxsplit=1)[0]
+    if word == shown and shown.isascii() and above.isascii() and " " not in above:
+        return True  # a column of names or addresses
     needed = len(word) + 1 if word.isascii() else 2
     spare = width - _width(source, number - 1) - needed
     return spare > _SLACK_SHARE * width and not shown[0].islower() and above[-1] not in ",、，"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sentencex
 
@@ -30,6 +30,8 @@ _FINAL = frozenset(".!?:;")
 _ENUMERATOR_CHARS = 12
 # A quotation or parenthesis this long may be cut between its sentences.
 _LONG_QUOTATION_CHARS = 300
+# sentencex takes a digit or a Latin letter behind a full stop for the same sentence going on.
+_HAN_FINAL = re.compile(r"[。！？](?=[0-9A-Za-z])")
 _QUOTES = re.compile('["“”„‟«»‹›()]')
 _WORD_CHARS = 100
 # Addresses, and names such as `json.decoder.JSONDecoder`.
@@ -56,7 +58,11 @@ def sentence_starts(text: str, start: int, end: int, *, language: str) -> list[i
     Returns:
         Rising offsets, each of a visible character.
     """
+    if not _MAY_END.search(text, start, end):
+        return [start]
     found = list(_boundaries(text, start, end, language, _plain))
+    if any(map(text[start:end].__contains__, "。！？")):
+        found = sorted({*found, *(m.end() for m in _HAN_FINAL.finditer(text, start, end))})
     found = list(_open_quotations(text, [start, *found, end], language))
     return _join_closers(text, [start, *_settle(text, start, found), end])
 
@@ -79,10 +85,20 @@ def _first_characters(window: str, offset: int, language: str) -> list[int]:
     if not _MAY_END.search(window):
         return []
     found = []
-    for sentence in sentencex.get_sentence_boundaries(language, window)[1:]:
+    for sentence in _split(language, window)[1:]:
         shown: str = sentence["text"].lstrip()
         if shown:
             found.append(offset + sentence["end_index"] - len(shown))
+    return found
+
+
+def _split(language: str, window: str) -> list[dict[str, Any]]:
+    try:
+        found: list[dict[str, Any]] = sentencex.get_sentence_boundaries(language, window)
+    except BaseException as error:  # a panic of the Rust code is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return []  # one long sentence, which is then cut at clause marks
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,17 +15,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text, its lines, its measure and its language."""
+    """A text made ready to be cut.
+
+    Attributes:
+        text: The whole text.
+        lines: Its visible lines.
+        blocks: Numbers of the lines with a blank line before them.
+        ruler: Laid along the text.
+        language: Chooses the sentence rules.
+    """
 
     text: str
     lines: list[Line]
+    blocks: list[int]
     ruler: Ruler
     language: str
 
     @classmethod
     def of(cls, text: str, language: str) -> Source:
         """Read `text` once."""
-        return cls(text, read_lines(text), Ruler.of(text), language)
+        lines = read_lines(text)
+        blocks = [number for number, line in enumerate(lines) if line.gap]
+        return cls(text, lines, blocks, Ruler.of(text), language)
 
     def shown(self, number: int) -> str:
         """Line `number` without margin, indentation and trailing white space."""
@@ -39,10 +51,8 @@ class Source:
 
     def block_end(self, number: int) -> int:
         """The first line behind `number` with a blank line before it."""
-        number += 1
-        while number < len(self.lines) and not self.lines[number].gap:
-            number += 1
-        return number
+        block = bisect_right(self.blocks, number)
+        return self.blocks[block] if block < len(self.blocks) else len(self.lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,16 +25,18 @@ _SENTENCE_END = re.compile(
 _CLAUSE_END = re.compile(r"[;:؛]\s+|\s[-–—]+\s+|—|[；：፤]\s*")
 _PHRASE_END = re.compile(r",\s+|[，、،፣]\s*|[)\]}”»」』）】》]\s+|[」』）】》]")
 _SPACE = re.compile(r"\s+")
-_CLOSED = re.compile(r"[,;}\])]+\s*")
+_CLOSED = re.compile(r"[,;}\])]+\s*(?!\d)")
 _SIGN = re.compile(r"[^\w\s]+")
 _PROSE = (_SENTENCE_END, _CLAUSE_END, _PHRASE_END, _SPACE, _CLOSED, _SIGN)
 
 # Ends of sentences in a comment, lines at the outer level that begin a statement, any line.
 _COMMENT_END = re.compile(r"[.?!](?:\"\"\"|'''| ?\*/)?[^\S\n]*\n\s*")
 _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_OUTER_LINE = re.compile(r"\n {0,4}(?! |[})\]]|else\b|elif\b|except\b|finally\b|catch\b)")
+_BEGINS = r"(?! |[})\]]|else\b|elif\b|except\b|finally\b|catch\b)"
+_OUTERMOST_LINE = re.compile(r"\n {0,2}" + _BEGINS)
+_OUTER_LINE = re.compile(r"\n {0,4}" + _BEGINS)
 _LINE = re.compile(r"\n\s*")
-_CODE = (_EMPTY_LINE, _COMMENT_END, _OUTER_LINE, _LINE, _CLOSED, _SPACE, _SIGN)
+_CODE = (_EMPTY_LINE, _COMMENT_END, _OUTERMOST_LINE, _OUTER_LINE, _LINE, _CLOSED, _SPACE, _SIGN)
 _CELL = re.compile(r"(?=\|)")
 _ROW = (_LINE, _CELL, re.compile(r"\t\s*"), *_PROSE)
 

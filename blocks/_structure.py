@@ -30,11 +30,15 @@ def draft_units(source: Source) -> list[Draft]:
         At least one draft, sorted by start. The first stands at the first visible line.
     """
     drafts: list[Draft] = []
-    number = 0
+    number, item = 0, -1  # `item`: indentation of the list item we are in, or -1
     while number < len(source.lines):
-        in_list = bool(drafts) and drafts[-1].kind == "list_item"
-        found, number = _next_block(source, number, in_list=in_list)
+        indent = source.lines[number].indent
+        found, number = _next_block(source, number, in_list=item >= 0)
         drafts += found
+        if found and found[0].kind == "list_item":
+            item = indent
+        elif indent <= item:
+            item = -1
     return drafts or [Draft(source.lines[0].start)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ._source import Draft
@@ -27,8 +28,9 @@ def table_end(source: Source, first: int) -> int:
         return stop if stop - first >= _FEWEST_TAB_ROWS else first
     if not _may_be_row(source.shown(first)):
         return first
-    stop = _run(source, first, lambda number: _may_be_row(source.shown(number)))
-    return stop if _is_pipe_table(source, first, stop) else first
+    if not _begins_pipe_table(source, first):
+        return first
+    return _run(source, first, lambda number: _may_be_row(source.shown(number)))
 
 
 def is_table_row(shown: str) -> bool:
@@ -59,11 +61,13 @@ def _run(source: Source, first: int, holds: Callable[[int], bool]) -> int:
     return stop
 
 
-def _is_pipe_table(source: Source, first: int, stop: int) -> bool:
-    lead = range(first, min(stop, first + _MOST_LEADING_ROWS + 1))
-    if any(_is_delimiter(source.shown(number)) for number in lead):
-        return stop - first > 1
-    return is_table_row(source.shown(first))
+def _begins_pipe_table(source: Source, first: int) -> bool:
+    """Whether line `first` is a row for sure, or a delimiter stands close below it."""
+    if is_table_row(source.shown(first)):
+        return True
+    lead = range(first + 1, min(source.block_end(first), first + _MOST_LEADING_ROWS + 1))
+    rows = takewhile(_may_be_row, map(source.shown, lead))
+    return any(map(_is_delimiter, rows))
 
 
 def _may_be_row(shown: str) -> bool:

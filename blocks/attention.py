@@ -1,8 +1,9 @@
 """The attention function that Foveate registers with transformers, and the forward that drives it.
 
-A plan says, layer by layer, what the rows at hand attend to. It travels as a keyword argument of the model's forward
-(transformers hands unknown ones down to the attention function), so nothing global is switched, two threads can
-run two plans, and without a plan the same model is an ordinary SDPA model.
+A plan says, layer by layer, what the rows at hand attend to. It travels as a keyword argument of
+the model's forward (transformers hands unknown ones down to the attention function), so nothing
+global is switched, two threads can run two plans, and without a plan the same model is an ordinary
+SDPA model.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Plan(Protocol):
         ...
 
 
-class ForwardDone(Exception):  # noqa: N818 - not an error: it ends a forward that has what it came for
+class ForwardDone(Exception):
     """Raised by a plan at the deepest layer it needs: the early exit, for any architecture."""
 
 
@@ -75,7 +76,8 @@ def run(model: Any, ids: Sequence[int], positions: torch.Tensor, plan: Plan) -> 
         plan: What they attend to.
     """
     device = positions.device
-    # A four-dimensional mask is passed through as it is; the plan needs none, so one element will do.
+    # A four-dimensional mask is passed through as it is; the plan needs none, so one element will
+    # do.
     mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=device)
     with torch.inference_mode():
         try:

@@ -19,12 +19,14 @@ class Block:
     Attributes:
         key: Content address: model, dtype, head, probed heads, token ids and unit layout.
         ids: Token ids, shape (tokens,).
-        slots: What each token belongs to, shape (tokens,): 0 is the title line, u + 1 is unit u of this block.
+        slots: What each token belongs to, shape (tokens,): 0 is the title line, u + 1 is unit u of
+            this block.
         keys: Keys after RoPE at positions counted from the end of the head, shape
             (layers, kv_heads, tokens, head_dim), for the layers up to the reading depth.
-        values: Values, shape (layers - 1, kv_heads, tokens, head_dim): the deepest layer is only looked at.
-        baseline: Attention mass of the content-free query, shape (heads, units + 2): title, units, and last the
-            head. Depends on this block alone, therefore it is kept with it.
+        values: Values, shape (layers - 1, kv_heads, tokens, head_dim): the deepest layer is only
+            looked at.
+        baseline: Attention mass of the content-free query, shape (heads, units + 2): title, units,
+            and last the head. Depends on this block alone, therefore it is kept with it.
     """
 
     key: str
@@ -43,7 +45,8 @@ class Block:
     def nbytes(self) -> int:
         """Bytes held, tensors and arrays."""
         arrays = self.ids.nbytes + self.slots.nbytes + self.baseline.nbytes
-        return int(self.keys.nbytes + self.values.nbytes + arrays)
+        tensors: int = self.keys.nbytes + self.values.nbytes
+        return tensors + arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)

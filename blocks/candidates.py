@@ -1,4 +1,4 @@
-"""Candidates: one query with its passages and their units. It knows how to be read, and is read at most once."""
+"""Candidates: one query with its passages and their units. It knows how to be read."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Candidates:
     """What a scorer and an orderer work on.
 
-    The reading is made on first use, so that a lexical scorer never wakes the proxy, and kept, so that everything that
-    follows shares it.
+    The reading is made on first use, so that a lexical scorer never wakes the proxy, and kept, so
+    that everything that follows shares it.
 
     Args:
         query: The question.
@@ -75,7 +75,7 @@ class Candidates:
 
     @cached_property
     def requires(self) -> tuple[tuple[int, ...], ...]:
-        """For each unit, the indices (over all units) of those without which it cannot be understood."""
+        """For each unit, the indices, over all units, of those that it needs beside it."""
         return tuple(
             tuple(int(self.firsts[owner]) + i for i in unit.requires)
             for owner, unit in zip(self.owners, self.units, strict=True)

@@ -15,8 +15,8 @@ def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:
     """A function that counts the tokens of a text.
 
     Args:
-        tokenizer: A tiktoken encoding or model name ("o200k_base", "gpt-4o"), a Hugging Face tokenizer, or a function from
-            str to int. Control markers in the text count as plain text.
+        tokenizer: A tiktoken encoding or model name ("o200k_base", "gpt-4o"), a Hugging Face
+            tokenizer, or a function from str to int. Control markers count as plain text.
 
     Raises:
         UnknownNameError: tiktoken knows no encoding or model of that name.
@@ -32,8 +32,8 @@ def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:
         counter: TokenCounter = tokenizer
         return counter
     raise InputError(
-        f"tokenizer is {type(tokenizer).__name__}; give a tiktoken name, a Hugging Face fast tokenizer, or a function "
-        "that takes a str and returns its number of tokens"
+        f"tokenizer is {type(tokenizer).__name__}; give a tiktoken name, a Hugging Face fast "
+        "tokenizer, or a function that takes a str and returns its number of tokens"
     )
 
 
@@ -50,8 +50,8 @@ def _tiktoken(name: str) -> TokenCounter:
         raise UnknownNameError("tokenizer", name, tiktoken.list_encoding_names()) from error
     except OSError as error:
         raise InputError(
-            f"tiktoken could not fetch the vocabulary of {name!r}: {error}; put it into TIKTOKEN_CACHE_DIR, or pass a "
-            "Hugging Face tokenizer or a function"
+            f"tiktoken could not fetch the vocabulary of {name!r}: {error}; put it into "
+            "TIKTOKEN_CACHE_DIR, or pass a Hugging Face tokenizer or a function"
         ) from error
     # tiktoken cannot take lone surrogates; disallowed_special=() makes control markers plain text.
     return lambda text: len(

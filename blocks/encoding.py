@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -14,6 +13,7 @@ from .attention import ForwardDone, attend_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from .reading import Head
@@ -40,7 +40,7 @@ class Draft:
 
 
 def batches(drafts: Sequence[Draft], extra: int, max_tokens: int) -> Iterator[list[Draft]]:
-    """Pack drafts, in order, into batches of at most `max_tokens` rows; a longer draft goes alone."""
+    """Pack drafts, in order, into batches of `max_tokens` rows; a longer draft goes alone."""
     batch: list[Draft] = []
     rows = 0
     for draft in drafts:
@@ -54,14 +54,15 @@ def batches(drafts: Sequence[Draft], extra: int, max_tokens: int) -> Iterator[li
 
 
 class EncodePlan:
-    """Packed passages, each followed by the rows of the content-free query; causal, block-diagonal, after the head.
+    """Packed passages, each blind to the others and followed by the content-free query's rows.
 
     Args:
         lengths: Tokens of each passage.
         extra: Rows of the content-free query behind each of them.
         heads: The probed heads.
         depth: Layers to run.
-        head_block: Keys and values of the head, each (layers, kv_heads, head, head_dim); None encodes the head itself.
+        head_block: Keys and values of the head, each (layers, kv_heads, head, head_dim); None
+            encodes the head itself.
     """
 
     def __init__(
@@ -78,8 +79,11 @@ class EncodePlan:
         self._lengths, self._extra, self._depth = lengths, extra, depth
         self._heads, self._head = tuple(heads), head_block
         self._masks: dict[tuple[int, int | None], torch.Tensor] = {}
-        # Attention of the content-free rows, per passage: (heads, head + tokens), mean over the rows.
-        self.baseline: list[list[torch.Tensor | None]] = [[None] * len(self._heads) for _ in lengths]
+        # Attention of the content-free rows, per passage: (heads, head + tokens), mean over the
+        # rows.
+        self.baseline: list[list[torch.Tensor | None]] = [
+            [None] * len(self._heads) for _ in lengths
+        ]
 
     def attend(
         self,
@@ -118,11 +122,10 @@ class EncodePlan:
             yield slice(start, stop)
             start = stop
 
-    def _mask(
-        self, rows: int, keys: int, window: int | None, device: torch.device
-    ) -> torch.Tensor:
+    def _mask(self, rows: int, keys: int, window: int | None, device: torch.device) -> torch.Tensor:
         if (rows, window) not in self._masks:
-            # Keys stand before the rows by the length of the head: position of row i is keys - rows + i.
+            # Keys stand before the rows by the length of the head: position of row i is keys -
+            # rows + i.
             at = torch.arange(keys - rows, keys, device=device)[:, None]
             seen = torch.arange(keys, device=device)
             mask = seen <= at

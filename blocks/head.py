@@ -2,14 +2,15 @@
 
     [head: BOS, chat header, instruction] [block] [block] ... [question, end of turn, answer cue]
 
-The head is the shared anchor: encoded once per model, it soaks up the attention that a token without a target
-leaves on the first positions, so that blocks encoded apart from each other do not each grow a sink of their own.
+The head is the shared anchor: encoded once per model, it soaks up the attention that a token
+without a target leaves on the first positions, so that blocks encoded apart from each other do not
+each grow a sink of their own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class ReadingPrompt:
         return self.tokenizer.encode_text(passage.title + "\n").ids.tolist()
 
     def text(self, text: str) -> Tokens:
-        """Tokens of a passage's text with the blank line that ends it; that line has an empty span."""
+        """Tokens of a passage's text and of the blank line behind it, whose span is empty."""
         tokens, end = self.tokenizer.encode_text(text), self.tokenizer.encode_text("\n\n").ids
         edge = np.full(len(end), len(text), dtype=np.int64)
         return Tokens(
@@ -72,14 +73,20 @@ class ReadingPrompt:
         )
 
 
+def _bos(hf: Any) -> list[int]:
+    # What the tokenizer puts before anything: the BOS token, or nothing.
+    ids: list[int] = hf("")["input_ids"]
+    return ids[:1]
+
+
 def _chat_frame(tokenizer: TextTokenizer) -> tuple[list[int], list[int]]:
     hf = tokenizer.hf
     if not getattr(hf, "chat_template", None):
-        return hf("")["input_ids"][:1], tokenizer.encode_template("\n")
+        return _bos(hf), tokenizer.encode_template("\n")
     rendered: str = hf.apply_chat_template(
         [{"role": "user", "content": _SLOT}], tokenize=False, add_generation_prompt=True
     )
     before, found, after = rendered.partition(_SLOT)
     if not found:
-        return hf("")["input_ids"][:1], tokenizer.encode_template("\n")
+        return _bos(hf), tokenizer.encode_template("\n")
     return tokenizer.encode_template(before), tokenizer.encode_template(after)

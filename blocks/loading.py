@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .attention import register
 from .errors import ModelNotFoundError, UnsupportedModelError
+from .support import check_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import torch
 
@@ -34,21 +35,24 @@ def load_decoder(
     Args:
         source: Folder with `config.json` and safetensors weights, or a Hugging Face id.
         device: "auto" (cuda, then mps, then cpu) or a torch device.
-        dtype: "auto" (bfloat16 where the device computes in it, else float32) or a torch dtype name.
+        dtype: "auto" (bfloat16 where the device computes in it, else float32) or a torch dtype
+            name.
         revision: Revision of a hub id.
 
     Raises:
         ModelNotFoundError: Nothing there can be loaded.
         UnsupportedModelError: transformers has no decoder class for it.
     """
+    from safetensors import SafetensorError
+
     target = best_device() if device == "auto" else device
     try:
         with _quietly():
             return _load(source, target, dtype, revision)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise ModelNotFoundError(
-            f"no model could be loaded from {source}: {error}; give a folder with config.json, tokenizer.json and "
-            "*.safetensors, or a Hugging Face id"
+            f"no model could be loaded from {source}: {error}; give a folder with config.json, "
+            "tokenizer.json and *.safetensors, or a Hugging Face id"
         ) from error
 
 
@@ -84,9 +88,11 @@ def _load(source: str | Path, device: str, dtype: str, revision: str | None) -> 
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     config = AutoConfig.from_pretrained(source, revision=revision)
-    if type(config) not in AutoModelForCausalLM._model_mapping:
+    architecture: Any = AutoModelForCausalLM._model_mapping.get(type(config), None)
+    if architecture is None:
         raise UnsupportedModelError(str(source), f"{config.model_type!r} is not a causal decoder")
-    model = AutoModelForCausalLM.from_pretrained(
+    check_architecture(architecture, config, str(source))
+    model: Any = AutoModelForCausalLM.from_pretrained(
         source,
         revision=revision,
         dtype=best_dtype(device) if dtype == "auto" else dtype,
@@ -99,13 +105,14 @@ def _load(source: str | Path, device: str, dtype: str, revision: str | None) -> 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """transformers draws progress bars on stderr unless told not to; what it was told before holds again afterwards."""
+    """No progress bars of transformers on stderr; what it was told before holds again after."""
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
+    bars: Any = logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
     try:
         yield
     finally:
         if shown:
-            logging.enable_progress_bar()
+            bars.enable_progress_bar()

@@ -41,10 +41,12 @@ class Proxy:
     """Encodes passages once, reads queries against them many times. Safe to use from many threads.
 
     Args:
-        model: A loaded decoder with its language-model head, of an architecture that reading supports.
+        model: A loaded decoder with its language-model head, of an architecture that reading
+            supports.
         tokenizer: Its fast tokenizer.
         name: What to call it in messages and results.
-        heads: The heads to probe, as (layer, query head). The deepest one bounds the work: no layer above it is run.
+        heads: The heads to probe, as (layer, query head). The deepest one bounds the work: no
+            layer above it is run.
         store: Where blocks are kept; in memory, bounded, by default.
         namespace: Keeps the blocks of one tenant apart from another's.
 
@@ -111,7 +113,8 @@ class Proxy:
     def read(self, query: str, blocks: Blocks, *, deadline: Deadline | None = None) -> Reading:
         """Read a query against blocks: only the query's rows are computed.
 
-        All blocks stand at the same positions, right after the head (overlaid), so that their order cannot matter.
+        All blocks stand at the same positions, right after the head (overlaid), so that their
+        order cannot matter.
 
         Raises:
             EmptyQueryError: The query holds nothing to read for.
@@ -152,8 +155,7 @@ class Proxy:
         of_token = _unit_of_token(tokens, units)
         room = self._max_block - len(title)
         return [
-            self._draft(title, tokens.ids[part], of_token[part])
-            for part in _parts(of_token, room)
+            self._draft(title, tokens.ids[part], of_token[part]) for part in _parts(of_token, room)
         ]
 
     def _draft(self, title: list[int], ids: Any, units: Any) -> Draft:
@@ -169,9 +171,7 @@ class Proxy:
 
     def _encode_head(self) -> tuple[torch.Tensor, torch.Tensor]:
         ids = self.prompt.head
-        plan = EncodePlan(
-            [len(ids)], extra=0, heads=self.heads, depth=self.depth, head_block=None
-        )
+        plan = EncodePlan([len(ids)], extra=0, heads=self.heads, depth=self.depth, head_block=None)
         run(self.model.base_model, ids, torch.arange(len(ids), device=self.device), plan)
         return torch.stack(plan.keys), _stack_values(plan)
 
@@ -200,9 +200,10 @@ class Proxy:
 
 
 def weights_fingerprint(model: Any) -> str:
-    """Identity of a model's weights, the same on every device and in every dtype they are loaded in.
+    """Identity of a model's weights, the same on every device and in every dtype.
 
-    A digest over the config's shape and 32 evenly spaced elements of every parameter, rounded to bfloat16.
+    A digest over the config's shape and 32 evenly spaced elements of every parameter, rounded to
+    bfloat16.
     """
     digest = blake2b(digest_size=16)
     config = model.config
@@ -222,13 +223,15 @@ def _check_heads(heads: Sequence[Head], config: Any) -> tuple[Head, ...]:
     for layer, head in heads:
         if not (0 <= layer < layers and 0 <= head < width):
             raise InputError(
-                f"head {(layer, head)} does not exist; the model has {layers} layers of {width} heads"
+                f"head {(layer, head)} does not exist; the model has {layers} layers of {width} "
+                "heads"
             )
     return tuple((int(layer), int(head)) for layer, head in heads)
 
 
 def _unit_of_token(tokens: Tokens, units: Sequence[Unit]) -> Any:
-    # A token belongs to the unit of its first visible character; " the" after a sentence belongs to the next one.
+    # A token belongs to the unit of its first visible character; " the" after a sentence belongs
+    # to the next one.
     ends = np.array([unit.end for unit in units], dtype=np.int64)
     if not len(ends):
         return np.zeros(len(tokens), dtype=np.int64) - 1

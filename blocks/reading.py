@@ -30,13 +30,16 @@ class Reading:
 
     Attributes:
         heads: The probed heads.
-        mass: Attention on each unit, summed over its tokens and averaged over the query rows: (heads, units).
+        mass: Attention on each unit, summed over its tokens and averaged over the query rows:
+            (heads, units).
         peak: The same for the one query row that looked most: (heads, units).
-        last: The same for the last query row, which predicts the answer's first token: (heads, units).
+        last: The same for the last query row, which predicts the answer's first token: (heads,
+            units).
         titles: Mean attention on each passage's title line: (heads, passages).
         head_share: Mean attention that fell on the shared head, "nothing here": (heads,).
         query_share: Mean attention that the query's rows kept for each other: (heads,).
-        baseline: What the content-free query gave each unit, read against its block alone: (heads, units).
+        baseline: What the content-free query gave each unit, read against its block alone: (heads,
+            units).
         baseline_titles: The same for title lines: (heads, passages).
         baseline_head: What it left on the shared head, per unit's block: (heads, units).
         tokens: Tokens of each unit: (units,).
@@ -60,7 +63,7 @@ class Reading:
 
 
 class Slots:
-    """Where each key of a reading belongs: units first, then title lines, the head, the query itself.
+    """Where each key of a reading belongs: units, then title lines, the head, the query.
 
     Args:
         blocks: The blocks that are read.
@@ -82,7 +85,8 @@ class Slots:
         ]
         self.of_key = np.concatenate([np.full(head, self.head), *parts, np.full(rows, self.query)])
         self.tokens = np.bincount(self.of_key, minlength=self.count)[: self.units]
-        # Keys of one slot stand together but for blocks of one split passage, which share a title slot.
+        # Keys of one slot stand together but for blocks of one split passage, which share a title
+        # slot.
         self.run_ends = np.flatnonzero(np.diff(self.of_key, append=-1)) + 1
         self.of_run = self.of_key[self.run_ends - 1]
 

@@ -99,6 +99,8 @@ def _as_units(source: Source, drafts: list[Draft]) -> tuple[Unit, ...]:
 
 
 def _bounds(source: Source, draft: Draft, end: int) -> list[int]:
+    if source.ruler.size(draft.start, end) < MAX_UNIT_TOKENS / 2:
+        return [draft.start, end]  # the common case, and the one that must be cheap
     shown_end = draft.start + len(source.text[draft.start : end].rstrip())
     cuts = cut_points(
         source.text,

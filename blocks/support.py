@@ -17,27 +17,43 @@ UNSTABLE_ROPE = {
 
 
 def check_supported(model: Any, tokenizer: Any, name: str) -> None:
-    """Refuse what cannot be read exactly.
+    """Refuse a loaded model that cannot be read exactly.
 
     Raises:
         UnsupportedModelError: With the first reason found.
     """
-    for reason in _reasons(model, tokenizer):
+    check_architecture(type(model), model.config, name)
+    if not any("rotary" in module_name for module_name, _ in model.named_modules()):
+        raise UnsupportedModelError(
+            name,
+            "it has no rotary position embedding (ALiBi and learned positions cannot be moved)",
+        )
+    if not getattr(tokenizer, "is_fast", False):
+        raise UnsupportedModelError(
+            name, "its tokenizer is not a fast one, so it cannot give character offsets"
+        )
+
+
+def check_architecture(architecture: type, config: Any, name: str) -> None:
+    """Refuse by class and config alone, before any weight is loaded.
+
+    Raises:
+        UnsupportedModelError: With the first reason found.
+    """
+    for reason in _reasons(architecture, config):
         raise UnsupportedModelError(name, reason)
 
 
-def _reasons(model: Any, tokenizer: Any) -> Iterator[str]:
-    config = model.config
+def _reasons(architecture: type, config: Any) -> Iterator[str]:
     if getattr(config, "is_encoder_decoder", False):
         yield "it is an encoder-decoder; a decoder-only model is needed"
-    if not getattr(model, "_supports_attention_backend", False):
+    if not getattr(architecture, "_supports_attention_backend", False):
         yield (
-            f"transformers does not route the attention of {config.model_type!r} through its attention interface"
+            f"the attention of {config.model_type!r} models does not go through transformers' "
+            "attention interface"
         )
     yield from _layer_reasons(config)
-    yield from _position_reasons(model, config)
-    if not getattr(tokenizer, "is_fast", False):
-        yield "its tokenizer is not a fast one, so it cannot give character offsets"
+    yield from _rope_reasons(config)
 
 
 def _layer_reasons(config: Any) -> Iterator[str]:
@@ -52,9 +68,7 @@ def _layer_reasons(config: Any) -> Iterator[str]:
         yield "its attention has learned sinks"
 
 
-def _position_reasons(model: Any, config: Any) -> Iterator[str]:
-    if not any("rotary" in module_name for module_name, _ in model.named_modules()):
-        yield "it has no rotary position embedding (ALiBi and learned positions cannot be moved)"
+def _rope_reasons(config: Any) -> Iterator[str]:
     parameters = getattr(config, "rope_parameters", None) or {}
     nested = [p for p in parameters.values() if isinstance(p, dict)] or [parameters]
     for kind in {p.get("rope_type", "default") for p in nested} & UNSTABLE_ROPE.keys():

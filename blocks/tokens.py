@@ -1,8 +1,8 @@
 """Tokenization in which text is data.
 
-A chat template decides which control tokens a prompt holds; a passage or a query never does. Chat templates do
-not protect against markers such as `<|im_end|>` inside the content, so content is tokenized here, apart from the
-template, and cannot yield a control token whatever it holds.
+A chat template decides which control tokens a prompt holds; a passage or a query never does. Chat
+templates do not protect against markers such as `<|im_end|>` inside the content, so content is
+tokenized here, apart from the template, and cannot yield a control token whatever it holds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,7 +61,8 @@ class TextTokenizer:
     def encode_text(self, text: str) -> Tokens:
         """Tokenize content. No control token can come out, whatever `text` holds.
 
-        Lone surrogates, which no tokenizer can take, count as U+FFFD; offsets refer to `text` as given.
+        Lone surrogates, which no tokenizer can take, count as U+FFFD; offsets refer to `text` as
+        given.
         """
         text = LONE_SURROGATE.sub("\ufffd", text)
         tokens = self._encode_pieces(text, list(self._cuts(text)))
@@ -84,7 +86,7 @@ class TextTokenizer:
 
     def _encode_pieces(self, text: str, cuts: list[int]) -> Tokens:
         edges = [0, *cuts, len(text)]
-        pieces = [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+        pieces = [text[a:b] for a, b in pairwise(edges)]
         encodings = [self._backend.encode(piece, add_special_tokens=False) for piece in pieces]
         ids = [np.asarray(e.ids, dtype=np.int64) for e in encodings]
         spans = [

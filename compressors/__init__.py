@@ -1,1 +1,5 @@
-"""TODO."""
+"""Reading -> scores -> selection."""
+
+from .base import SCORERS, Scorer
+
+__all__ = ["SCORERS", "Scorer"]

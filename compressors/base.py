@@ -1,4 +1,7 @@
-"""The seam of this package: a scorer turns candidates into calibrated relevance. Selection never knows which one ran."""
+"""The seam of this package: a scorer turns candidates into calibrated relevance.
+
+Selection, budget and rendering never know which scorer ran.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, candidates: Candidates) -> Scores:
-        """Calibrated relevance of every unit and passage. Pure: the same candidates give the same scores."""
+        """Calibrated relevance of every unit and passage; the same for the same candidates."""
 
 
 SCORERS: Registry[Scorer] = Registry(

@@ -1,8 +1,8 @@
 """Selection under a budget: which units stay, solved over all passages at once.
 
-Units are tried from the most to the least relevant. One that does not fit, with what it depends on, is skipped, and the
-next is tried: the budget is filled, not cut off at the first long sentence. A larger budget never trades a more relevant unit
-for a less relevant one.
+Units are tried from the most to the least relevant. One that does not fit, with what it depends
+on, is skipped, and the next is tried: the budget is filled, not cut off at the first long
+sentence. A larger budget never trades a more relevant unit for a less relevant one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class Adaptive:
     """As much as the evidence asks for.
 
-    Units are kept until they hold a share of all relevance, in which "nothing relevant" takes part: if that alone
-    reaches the share, nothing is kept. The top-p rule of AttnComp, https://arxiv.org/abs/2509.17486, section 3.3.
+    Units are kept until they hold a share of all relevance, in which "nothing relevant" takes
+    part: if that alone reaches the share, nothing is kept. The top-p rule of AttnComp,
+        https://arxiv.org/abs/2509.17486, section 3.3.
 
     Args:
         mass: Share of relevance to reach, in (0, 1].
@@ -51,7 +52,8 @@ class Costs:
 
     Attributes:
         units: Tokens of each unit, shape (units,).
-        passages: Tokens that a passage costs on top as soon as one of its units is kept: its title line and separator.
+        passages: Tokens that a passage costs on top as soon as one of its units is kept: its title
+            line and separator.
     """
 
     units: NDArray[np.int64]
@@ -80,7 +82,7 @@ def limit_of(budget: Budget, total: int) -> int:
     check(budget)
     if isinstance(budget, Adaptive):
         return total if budget.limit is None else limit_of(budget.limit, total)
-    return int(budget) if isinstance(budget, Integral) else math.floor(float(budget) * total)
+    return math.floor(budget * total) if _is_share(budget) else int(budget)
 
 
 def check(budget: object) -> None:
@@ -89,20 +91,15 @@ def check(budget: object) -> None:
     Raises:
         BudgetError: Says what was given and what is allowed.
     """
-    match budget:
-        case Adaptive(mass=mass, floor=floor, limit=limit):
-            if not (0 < mass <= 1 and 0 <= floor <= 1):
-                raise BudgetError(f"mass {mass} must lie in (0, 1] and floor {floor} in [0, 1]")
-            if limit is not None:
-                check(limit)
-        case bool():
-            raise BudgetError(_refusal(budget))
-        case Integral() if budget > 0:
-            return
-        case Real() if not isinstance(budget, Integral) and 0 < budget <= 1:
-            return
-        case _:
-            raise BudgetError(_refusal(budget))
+    if isinstance(budget, Adaptive):
+        if not (0 < budget.mass <= 1 and 0 <= budget.floor <= 1):
+            raise BudgetError(
+                f"mass {budget.mass} must lie in (0, 1] and floor {budget.floor} in [0, 1]"
+            )
+        if budget.limit is not None:
+            check(budget.limit)
+    elif isinstance(budget, bool) or not isinstance(budget, Real) or not _is_positive(budget):
+        raise BudgetError(_refusal(budget))
 
 
 def select(
@@ -198,8 +195,16 @@ def _wanted(scores: Scores, adaptive: Adaptive | None) -> Iterator[int]:
         yield unit
 
 
+def _is_share(budget: object) -> bool:
+    return isinstance(budget, Real) and not isinstance(budget, Integral)
+
+
+def _is_positive(budget: Any) -> bool:
+    return bool(0 < budget <= 1) if _is_share(budget) else bool(budget > 0)
+
+
 def _refusal(budget: object) -> str:
     return (
-        f"budget {budget!r} is not allowed; give a positive int (tokens), a float in (0, 1] (share of the input), "
-        "or foveate.Adaptive(...)"
+        f"budget {budget!r} is not allowed; give a positive int (tokens), a float in (0, 1] "
+        "(share of the input), or foveate.Adaptive(...)"
     )

@@ -1,11 +1,13 @@
 """Choosing the heads of a model and the weights of its scores, on records whose evidence is known.
 
-Heads: each head alone is asked to rank a record's units by its attention, all heads of all layers in one reading (the detection of
-QRHead, https://arxiv.org/abs/2506.09944, section 3.1, with units in place of documents); the best are then joined greedily while
-the ranking of their mean improves. Depth costs time, so that of two sets as good the shallower wins.
+Heads: each head alone is asked to rank a record's units by its attention, all heads of all layers
+in one reading (the detection of QRHead, https://arxiv.org/abs/2506.09944, section 3.1, with units
+in place of documents); the best are then joined greedily while the ranking of their mean improves.
+Depth costs time, so that of two sets as good the shallower wins.
 
-Weights: logistic regression on the units of all records, each record once as it is and once without the passages that hold its
-evidence, so that the score learns what it looks like when nothing is relevant.
+Weights: logistic regression on the units of all records, each record once as it is and once
+without the passages that hold its evidence, so that the score learns what it looks like when
+nothing is relevant.
 """
 
 from __future__ import annotations
@@ -14,7 +16,6 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +45,10 @@ DEPTH_TOLERANCE = 0.003
 
 SCORERS = {"retrieval-heads": ATTENTION, "fused": FUSED}
 
-Progress = "Callable[[str, int, int | None], None]"
-
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question, its passages, and the spans that answer it: (passage, start, end) in characters."""
+    """A question, its passages, and its evidence: (passage, start, end) in characters."""
 
     question: str
     passages: tuple[Passage, ...]
@@ -79,8 +78,8 @@ def load_examples(path: Path) -> list[Example]:
             examples.append(_example(json.loads(line)))
         except (ValueError, KeyError, TypeError, IndexError) as error:
             raise InputError(
-                f"{path}, line {number} is no calibration record: {error!r}; it needs question, passages with "
-                "sentences, and evidence as [passage, sentence] pairs"
+                f"{path}, line {number} is no calibration record: {error!r}; it needs question, "
+                "passages with sentences, and evidence as [passage, sentence] pairs"
             ) from error
     return examples
 
@@ -101,7 +100,11 @@ def calibrate(
         progress: Told the stage and how far it is.
     """
     config = proxy.model.config
-    every = [(l, h) for l in range(config.num_hidden_layers) for h in range(config.num_attention_heads)]
+    every = [
+        (layer, head)
+        for layer in range(config.num_hidden_layers)
+        for head in range(config.num_attention_heads)
+    ]
     wide = proxy.with_heads(every)
     pairs = list(_read_all(wide, examples, "rank heads", progress))
     heads = choose_heads(pairs, wide.heads)
@@ -123,7 +126,9 @@ def calibrate(
     )
 
 
-def choose_heads(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[Head]) -> tuple[Head, ...]:
+def choose_heads(
+    pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[Head]
+) -> tuple[Head, ...]:
     """The shallowest of the best sets of heads, best head first."""
     single = np.array([_auc_of(pairs, [i]) for i in range(len(heads))])
     order = np.argsort(-single, kind="stable")

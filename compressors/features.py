@@ -1,7 +1,8 @@
-"""What is known about each unit before a score is made of it: attention of the reading, words, place.
+"""What is known about each unit before a score is made of it: attention, words, place.
 
-Each feature has one value a unit. Those called standardised have mean 0 and deviation 1 over the candidates of one query, so that one set
-of weights serves long and short lists; the absolute ones tell a query with an answer from one without.
+Each feature has one value a unit. Those called standardised have mean 0 and deviation 1 over the
+candidates of one query, so that one set of weights serves long and short lists; the absolute ones
+tell a query with an answer from one without.
 """
 
 from __future__ import annotations
@@ -44,8 +45,10 @@ class Features:
 
     def matrix(self, names: tuple[str, ...]) -> NDArray[np.float64]:
         """The named features side by side, shape (units, names)."""
-        columns = [getattr(self, name) for name in names]
-        return np.stack(columns, axis=1) if len(self._owners) else np.zeros((0, len(names)))
+        if not len(self._owners):
+            return np.zeros((0, len(names)))
+        columns: list[NDArray[np.float64]] = [getattr(self, name) for name in names]
+        return np.stack(columns, axis=1)
 
     @cached_property
     def attention(self) -> NDArray[np.float64]:
@@ -54,7 +57,7 @@ class Features:
 
     @cached_property
     def looked(self) -> NDArray[np.float64]:
-        """Log attention mass against the shared head's ("nothing here"), averaged over heads. Absolute."""
+        """Log attention mass over the shared head's, averaged over probed heads. Absolute."""
         reading = self._candidates.reading
         odds = np.log(reading.mass + _TINY) - np.log(reading.head_share + _TINY)[:, None]
         mean: NDArray[np.float64] = odds.mean(0)
@@ -106,7 +109,8 @@ class Features:
     def bridge(self) -> NDArray[np.float64]:
         """Likeness to a top unit of another passage in what the query does not say, in [0, 1].
 
-        A question of two hops names only the first; the unit that answers it shares its words with the second.
+        A question of two hops names only the first; the unit that answers it shares its words with
+        the second.
         """
         best = np.zeros(len(self._owners))
         for unit in self._top:
@@ -157,4 +161,6 @@ def standardise(values: NDArray[np.floating] | list[float]) -> NDArray[np.float6
         return data
     centred = data - data.mean(-1, keepdims=True)
     deviation = data.std(-1, keepdims=True)
-    return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 1e-12)
+    flat = np.zeros_like(centred)
+    scaled: NDArray[np.float64] = np.divide(centred, deviation, out=flat, where=deviation > 1e-12)
+    return scaled

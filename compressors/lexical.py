@@ -1,7 +1,8 @@
-"""BM25 over title and unit: no model, any script, the baseline to beat and the answer when the proxy fails.
+"""BM25 over title and unit: no model, any script; the baseline, and the answer in need.
 
-Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), equation 3.15, with the
-never-negative IDF of Lucene. Document frequencies come from the candidates' own units.
+Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), equation
+3.15, with the never-negative IDF of Lucene. Document frequencies come from the candidates' own
+units.
 """
 
 from __future__ import annotations
@@ -26,15 +27,20 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 
+MAX_REMEMBERED_CHARS = 2_000
+"""Longer texts are not kept with their terms: the memory of it stays bounded."""
+
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana, Han
 )
-_TERM = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|\d+(?:[.,]\d+)*|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?")
+_TERM = re.compile(
+    rf"(?P<unspaced>[{_UNSPACED}]+)|\d+(?:[.,]\d+)*|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?"
+)
 
 
 class Lexical(Scorer):
-    """BM25 with the usual parameters; scores are shares of the best score that any unit could reach."""
+    """BM25 with the usual parameters; scores are shares of the most that a unit could reach."""
 
     name = "lexical"
     reads = False
@@ -68,7 +74,8 @@ def bm25(
         documents: Term counts.
 
     Returns:
-        Scores, shape (documents,), and their least upper bound for this query and these document frequencies.
+        Scores, shape (documents,), and their least upper bound for this query and these document
+        frequencies.
     """
     lengths = np.array([document.total() for document in documents], dtype=np.float64)
     scores = np.zeros(len(documents))
@@ -86,9 +93,17 @@ def bm25(
     return scores, float(best)
 
 
-@lru_cache(maxsize=65_536)
 def terms(text: str) -> tuple[str, ...]:
-    """Index terms: folded words, numbers without separators, character pairs where words are not spaced."""
+    """Index terms: folded words, plain numbers, character pairs where words are not spaced."""
+    return _remembered_terms(text) if len(text) <= MAX_REMEMBERED_CHARS else _terms(text)
+
+
+@lru_cache(maxsize=32_768)
+def _remembered_terms(text: str) -> tuple[str, ...]:
+    return _terms(text)
+
+
+def _terms(text: str) -> tuple[str, ...]:
     folded = unicodedata.normalize("NFKC", text).casefold()
     found: list[str] = []
     for match in _TERM.finditer(folded):

@@ -15,7 +15,7 @@ MAX_STEPS = 50
 
 
 def probability(features: NDArray[np.float64], model: Logistic) -> NDArray[np.float64]:
-    """Probability of each row of (rows, features), the columns in the order of the model's weights."""
+    """Probability of each row of (rows, features), columns in the order of the weights."""
     return sigmoid(features @ np.array(list(model.weights.values())) + model.bias)
 
 

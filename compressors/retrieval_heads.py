@@ -1,9 +1,11 @@
 """Relevance read off a few attention heads, without training.
 
-A few percent of a model's heads look from the question to the evidence, in every model measured: Wu et al., "Retrieval Head Mechanistically
-Explains Long-Context Factuality", https://arxiv.org/abs/2404.15574; Zhang et al., "Query-Focused Retrieval Heads",
-https://arxiv.org/abs/2506.09944, section 3. The heads are chosen once per model on a small calibration set; the proxy then probes
-only those. The attention of all query rows on a unit's tokens is summed, its logarithm standardised for each head, and averaged over heads.
+A few percent of a model's heads look from the question to the evidence, in every model measured:
+Wu et al., "Retrieval Head Mechanistically Explains Long-Context Factuality",
+https://arxiv.org/abs/2404.15574; Zhang et al., "Query-Focused Retrieval Heads",
+https://arxiv.org/abs/2506.09944, section 3. The heads are chosen once per model on a small
+calibration set; the proxy then probes only those. The attention of all query rows on a unit's
+tokens is summed, its logarithm standardised for each head, and averaged over heads.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TODO."""
+"""The whole: retrieval, pipeline, context, generators, adapters, command line."""

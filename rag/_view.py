@@ -1,13 +1,14 @@
-"""What there is to show of a context, in the order it is shown, and no more than can be looked at."""
+"""What there is to show of a context, in order, and no more than can be looked at."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from .context import Context, Piece
 
@@ -91,7 +92,7 @@ class View:
 
 
 def view(context: Context, *, max_text: int) -> View:
-    """Choose what to show: everything, or beyond `max_text` characters what is kept and its surroundings."""
+    """Choose what to show: all, or beyond `max_text` characters what is kept and its neighbours."""
     size = sum(len(passage.text) for passage in context.passages)
     trimmed = size > max_text or len(context.pieces) > MAX_PIECES
     left_out = [i for i in range(len(context.passages)) if i not in set(context.order)]
@@ -108,8 +109,6 @@ def view(context: Context, *, max_text: int) -> View:
 
 def width(char: str) -> int:
     """Columns that a character takes: two for the wide ones of East Asian scripts."""
-    import unicodedata
-
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
@@ -178,8 +177,3 @@ def _fitted(run: Run, room: _Room) -> Run | None:
     room.pieces -= 1
     room.characters -= min(most, len(run.text))
     return replace(run, text=run.text[:most], cut=max(0, len(run.text) - most))
-
-
-def texts(card: Card) -> Iterator[str]:
-    """The shown text of a card, run by run."""
-    return (run.text for run in card.runs if isinstance(run, Run))

@@ -41,14 +41,17 @@ def compress(
 
     Args:
         query: The question.
-        passages: Strings, `Passage`s, or mappings with `text` and optionally `id`, `title`, `metadata`.
+        passages: Strings, `Passage`s, or mappings with `text` and optionally `id`, `title`,
+            `metadata`.
         budget: Tokens (int), share of the input (float in (0, 1]), or `Adaptive`.
         scorer: What decides: "fused" (default), "retrieval-heads", "lexical", or a `Scorer`.
-        orderer: Where passages stand: "original" (default), "score", "ends-first", "attention-sorting", or an `Orderer`.
-        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None is the proxy's own.
+        orderer: Where passages stand: "original" (default), "score", "ends-first",
+            "attention-sorting", or an `Orderer`.
+        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None
+            is the proxy's own.
         pins: What must stay: a passage id, or (passage id, start, end) in characters.
-        timeout: Seconds until an answer is due. Past it, and on any fault of the proxy, BM25 answers within the
-            same budget and `Context.degraded` says so.
+        timeout: Seconds until an answer is due. Past it, and on any fault of the proxy, BM25
+            answers within the same budget and `Context.degraded` says so.
         titles: Put each passage's title above it.
         numbered: Put `[n]` before each passage, for citation.
         proxy: A loaded `Proxy`, or what `load_proxy` takes. Loaded once per process.

@@ -1,4 +1,4 @@
-"""From scores and order to the context: select under the budget, render, and check the count of what was rendered."""
+"""From scores and order to the context: select, render, count what was rendered."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class _Fit:
 def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Context:
     """Select, render and account for every unit.
 
-    The text is never over the limit in the caller's tokenizer, and never longer than the input; if everything fits,
-    it is the input.
+    The text is never over the limit in the caller's tokenizer, and never longer than the input; if
+    everything fits, it is the input.
     """
     options, count = request.options, request.count
     with request.clock.stage("select"):
@@ -71,9 +71,7 @@ def _choose(
         return whole
 
     def attempt(allowed: int) -> _Fit:
-        chosen = select(
-            candidates, judged.scores, costs, allowed, adaptive=adaptive, pins=pins
-        )
+        chosen = select(candidates, judged.scores, costs, allowed, adaptive=adaptive, pins=pins)
         return _fit(candidates, chosen, judged, request)
 
     best = _trim(candidates, judged, request, attempt(limit), limit, pins)
@@ -108,7 +106,8 @@ def _trim(
         free = [u for u in fit.selection.kept if u not in needed and u not in pins]
         if not free:
             raise InputError(
-                f"the pinned text takes {fit.tokens} tokens and the limit is {limit}; raise the budget or pin less"
+                f"the pinned text takes {fit.tokens} tokens and the limit is {limit}; "
+                "raise the budget or pin less"
             )
         worst = min(free, key=lambda unit: (scores[unit], -unit))
         kept = tuple(unit for unit in fit.selection.kept if unit != worst)
@@ -117,9 +116,7 @@ def _trim(
     return fit
 
 
-def _fit(
-    candidates: Candidates, selection: Selection, judged: Judgement, request: Request
-) -> _Fit:
+def _fit(candidates: Candidates, selection: Selection, judged: Judgement, request: Request) -> _Fit:
     spans: dict[int, list[tuple[int, int]]] = {}
     for unit in selection.kept:
         span = candidates.units[unit]
@@ -130,7 +127,7 @@ def _fit(
 
 
 def _costs(candidates: Candidates, style: Style, count: TokenCounter) -> Costs:
-    """Tokens of each unit as it will stand in running text: after a space, with a mark where its neighbour is missing."""
+    """Tokens of each unit as it will stand in running text: after a space, before a mark."""
     known: dict[str, int] = {}
     for text in candidates.texts:
         if text not in known:
@@ -138,7 +135,8 @@ def _costs(candidates: Candidates, style: Style, count: TokenCounter) -> Costs:
     mark = count(f" {ELISION}")
     units = np.array([known[text] + mark for text in candidates.texts], dtype=np.int64)
     passages = [
-        count(SEPARATOR + header(passage, i, style)) for i, passage in enumerate(candidates.passages)
+        count(SEPARATOR + header(passage, i, style))
+        for i, passage in enumerate(candidates.passages)
     ]
     return Costs(units, np.array(passages, dtype=np.int64))
 

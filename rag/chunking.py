@@ -1,7 +1,8 @@
 """Documents to passages: cut between units, never inside one.
 
-A passage is a verbatim slice of its document, as many units as fit, from a heading on where there is one. The heading
-goes into its title, too, so that a passage from the middle of a section still says what it is about.
+A passage is a verbatim slice of its document, as many units as fit, from a heading on where there
+is one. The heading goes into its title, too, so that a passage from the middle of a section still
+says what it is about.
 """
 
 from __future__ import annotations
@@ -45,21 +46,22 @@ def chunk(
 
     Args:
         document: What to cut; one that is `whole` gives one passage.
-        max_tokens: How long a passage may be, counted unit by unit. A single unit that is longer, with its heading, is a
-            passage by itself.
+        max_tokens: How long a passage may be, counted unit by unit. A single unit that is longer,
+            with its heading, is a passage by itself.
         overlap: Units at the end of a passage that the next one of the same section starts with.
         count: Counts the tokens of a text; None estimates.
 
     Returns:
-        Passages that follow each other, called `id#0`, `id#1` ... Their metadata is the document's, and `document`,
-        `source`, `start` and `end` (characters in the document's text), and `page` where there are pages.
+        Passages that follow each other, called `id#0`, `id#1` ... Their metadata is the document's,
+        and `document`, `source`, `start` and `end` (characters in the document's text), and `page`
+        where there are pages.
 
     Raises:
         InputError: `max_tokens` or `overlap` is out of range.
     """
     if max_tokens < 1 or overlap < 0:
         raise InputError(
-            f"max_tokens is {max_tokens}, overlap is {overlap}; give max_tokens >= 1 and overlap >= 0"
+            f"max_tokens is {max_tokens}, overlap is {overlap}; give max_tokens >= 1, overlap >= 0"
         )
     if document.whole:
         metadata = {"document": document.id, "source": document.source, **document.metadata}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,9 +47,11 @@ class Context:
 
     Attributes:
         query: The question.
-        text: The context, rendered: verbatim source text, `…` where something was left out. This is what the budget bounds.
+        text: The context, rendered: verbatim source text, `…` where something was left out. This
+            is what the budget bounds.
         passages: The caller's passages, untouched, in the caller's order.
-        pieces: Every unit of every passage, in the caller's order, kept and dropped. They tile the passages.
+        pieces: Every unit of every passage, in the caller's order, kept and dropped. They tile the
+            passages.
         order: Indices of the passages in `text`, first to last.
         passage_scores: Calibrated relevance of every passage, shape (passages,).
         nothing: In [0, 1], how far the evidence says that no passage holds the answer.
@@ -79,7 +81,7 @@ class Context:
     orderer: str
     degraded: bool = False
     degraded_reason: str = ""
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
 
     @property
     def kept(self) -> tuple[Piece, ...]:
@@ -101,7 +103,7 @@ class Context:
         return self.passages[piece.passage].text[piece.start : piece.end]
 
     def excerpts(self) -> list[tuple[int, str]]:
-        """For each passage in the context, in its order: its index, and its kept text without header."""
+        """Index and kept text, without header, of each passage in the context, in its order."""
         from .render import excerpt
 
         spans = self.spans()
@@ -115,7 +117,7 @@ class Context:
         return spans
 
     def messages(self) -> list[dict[str, str]]:
-        """The context and the question as chat messages; numbered sources if the style numbers them."""
+        """The context and the question as chat messages."""
         from .prompt import chat_messages
 
         return chat_messages(self)
@@ -157,4 +159,3 @@ class Context:
         from .html import fragment
 
         return fragment(self)
-

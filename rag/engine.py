@@ -1,7 +1,7 @@
 """The engine behind all three doors: passages in, context out.
 
-The proxy is one way to an answer, never a condition of one: past a deadline or on a fault, BM25 chooses within the same
-budget and the context says so.
+The proxy is one way to an answer, never a condition of one: past a deadline or on a fault, BM25
+chooses within the same budget and the context says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from foveate.blocks.candidates import Candidates, Scores
@@ -54,7 +54,8 @@ class Options:
 
     Attributes:
         budget: Tokens (int), share of the input (float in (0, 1]), or `Adaptive`.
-        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None is the proxy's own.
+        tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None
+            is the proxy's own.
         pins: What must stay: a passage id, or (passage id, start, end) in characters.
         timeout: Seconds until an answer is due; None waits.
         style: Layout of the text.
@@ -64,14 +65,15 @@ class Options:
     tokenizer: Any = None
     pins: Sequence[Pin] = ()
     timeout: float | None = None
-    style: Style = Style()
+    style: Style = field(default_factory=Style)
 
 
 class Engine:
     """Scores, selects, orders and renders. Safe to use from many threads.
 
     Args:
-        proxy: Reads. None leaves lexical methods alone, and then every call must name its tokenizer.
+        proxy: Reads. None leaves lexical methods alone, and then every call must name its
+            tokenizer.
         scorer: A registered name or a `Scorer`.
         orderer: A registered name or an `Orderer`.
     """
@@ -100,7 +102,8 @@ class Engine:
         """Choose, order and render what the generator should see.
 
         Raises:
-            InputError: The query, the passages, the budget, a name or a pin cannot be used. Nothing else is raised for a
+            InputError: The query, the passages, the budget, a name or a pin cannot be used.
+                Nothing else is raised for a
                 fault: it degrades the answer instead.
         """
         options = options or Options()
@@ -181,7 +184,9 @@ class Engine:
             return self._within(deadline, read)
         except InputError:
             raise
-        except Exception as fault:  # fail open: whatever went wrong with the proxy, BM25 can still answer
+        except (
+            Exception
+        ) as fault:  # fail open: whatever went wrong with the proxy, BM25 can still answer
             log.warning("degraded to lexical selection: %s", fault, exc_info=fault)
             return _fallback(candidates, orderer, fault, clock)
 

@@ -4,8 +4,9 @@
     index.add(passages)
     hits = index.retriever().retrieve("How do I parse ISO 8601 dates?")
 
-Each change is one transaction: it happens whole or, after an error or a crash, not at all. One writer at a time; readers,
-in this process or another, see the last commit. Open it once in each process, after forking.
+Each change is one transaction: it happens whole or, after an error or a crash, not at all. One
+writer at a time; readers, in this process or another, see the last commit. Open it once in each
+process, after forking.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ class Index:
 
         Args:
             folder: Where to; must not exist, or be empty.
-            embedder: A model name, folder or Hugging Face id of the sentence-transformers kind, or an embedder of your
-                own; None for an index that is lexical only.
+            embedder: A model name, folder or Hugging Face id of the sentence-transformers kind, or
+                an embedder of your own; None for an index that is lexical only.
 
         Raises:
             InputError: There is something in the folder; it stays as it is.
@@ -101,8 +102,8 @@ class Index:
 
         Args:
             folder: The index folder.
-            embedder: The one it was created with, by another name or path, or one of your own. None finds it by
-                the name that it had then, when it is first needed.
+            embedder: The one it was created with, by another name or path, or one of your own. None
+                finds it by the name that it had then, when it is first needed.
 
         Raises:
             IndexNotFoundError: There is no index in the folder.
@@ -115,7 +116,8 @@ class Index:
         if identity is None:
             if given:
                 raise EmbedderMismatchError(
-                    f"{folder} was built without an embedder, not with {given.identity.name!r}; open it without one"
+                    f"{folder} was built without an embedder, not with {given.identity.name!r}; "
+                    "open it without one"
                 )
             return cls(folder, None)
         return cls(folder, IndexEmbedder(folder, identity, given))
@@ -142,10 +144,10 @@ class Index:
         """Add passages, or replace those of the same id; unchanged ones cost nothing.
 
         Args:
-            passages: Any iterable; read once, in batches. Without an id, a passage is named by its content. Metadata must
-                be what JSON can hold.
-            whole_documents: The passages are all there is of their documents (`metadata["document"]`): others of the same
-                documents are removed.
+            passages: Any iterable; read once, in batches. Without an id, a passage is named by its
+                content. Metadata must be what JSON can hold.
+            whole_documents: The passages are all there is of their documents
+                (`metadata["document"]`): others of the same documents are removed.
             progress: Called with "embed", "index", "cluster" and "commit".
 
         Raises:
@@ -183,8 +185,8 @@ class Index:
         """A retriever over this index; it follows later changes.
 
         Args:
-            mode: "lexical" (BM25), "dense" (cosine of embeddings), or "fused" (both, by reciprocal ranks). None is the
-                best that the index can: fused when it has vectors.
+            mode: "lexical" (BM25), "dense" (cosine of embeddings), or "fused" (both, by reciprocal
+                ranks). None is the best that the index can: fused when it has vectors.
 
         Raises:
             InputError: There is no such mode, or the index has no vectors for it.
@@ -197,8 +199,8 @@ class Index:
             return lexical
         if not self._embedder:
             raise InputError(
-                f"{self.folder} has no vectors, so mode {mode!r} cannot be; use 'lexical', or make an index "
-                "with an embedder"
+                f"{self.folder} has no vectors, so mode {mode!r} cannot be; use 'lexical', "
+                "or make an index with an embedder"
             )
         dense = DenseRetriever(self._reader, self._embedder.query)
         return dense if mode == "dense" else FusedRetriever([lexical, dense])

@@ -55,14 +55,15 @@ class Pipeline:
     """Passages from a retriever, through the engine, to a generator.
 
     Args:
-        retriever: Finds passages; a foveate `Index(...).retriever()`, or anything with `retrieve(query, k)`.
+        retriever: Finds passages; a foveate `Index(...).retriever()`, or anything with
+            `retrieve(query, k)`.
         proxy: Reads them.
         compressor: The scorer that decides what stays: a registered name or a `Scorer`.
         orderer: Where passages stand: a registered name or an `Orderer`.
         generator: Answers; None for contexts alone.
         k: Passages to retrieve.
-        options: Budget, tokenizer, pins, timeout and style of the contexts. Sources are numbered by default, so
-            that the answer can cite them.
+        options: Budget, tokenizer, pins, timeout and style of the contexts. Sources are numbered
+            by default, so that the answer can cite them.
     """
 
     def __init__(
@@ -98,9 +99,7 @@ class Pipeline:
         """
         return self.engine.compress(query, self.retrieve(query), options or self.options)
 
-    def ask(
-        self, query: str, *, max_tokens: int = 256, options: Options | None = None
-    ) -> Answer:
+    def ask(self, query: str, *, max_tokens: int = 256, options: Options | None = None) -> Answer:
         """Answer a query from the indexed text, with citations.
 
         Raises:

@@ -1,4 +1,4 @@
-"""From kept spans to the text that a generator sees: verbatim, with a mark where something was left out."""
+"""From kept spans to the text that a generator sees: verbatim, with a mark at each gap."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Style:
 
     Attributes:
         titles: Put the title on a line of its own above each passage that has one.
-        numbered: Put `[n]` before each passage, n being its place in the caller's list, so that an answer can cite it
-            and the number holds whatever the order.
+        numbered: Put `[n]` before each passage, n being its place in the caller's list, so that an
+            answer can cite it and the number holds whatever the order.
     """
 
     titles: bool = True

@@ -74,7 +74,7 @@ def build_engine(settings: Settings) -> Engine:
 
 
 class Server(uvicorn.Server):
-    """uvicorn that says "not ready" before it stops listening.
+    """uvicorn that says "not ready" before it stops listening, and stops if it never will be.
 
     Args:
         config: Of uvicorn; its app was made by `create_app`.
@@ -85,10 +85,21 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._app = app
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the engine could not be loaded, if so."""
+        runner: EngineRunner = self._app.state.runner
+        return runner.failure
+
+    async def on_tick(self, counter: int) -> bool:
+        """Stop as well if the engine could not be loaded: no wait would mend that."""
+        return await super().on_tick(counter) or self.failure is not None
+
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Drain, give load balancers time to notice, then stop."""
         self._app.state.runner.drain()
-        await asyncio.sleep(self._app.state.settings.drain_delay)
+        if not self.failure:
+            await asyncio.sleep(self._app.state.settings.drain_delay)
         await super().shutdown(sockets)
 
 
@@ -116,12 +127,16 @@ def serve(settings: Settings | None = None) -> None:
 
     Raises:
         ModelNotFoundError: The proxy is not on this machine; raised before the port opens.
+        BaseException: Whatever else kept the engine from being loaded; the port was closed again.
     """
     from foveate.rag.models import resolve
 
     settings = settings or Settings()
     resolve(settings.model)
-    server(settings).run()
+    host = server(settings)
+    host.run()
+    if failure := host.failure:
+        raise failure
 
 
 @asynccontextmanager

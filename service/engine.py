@@ -106,7 +106,12 @@ class EngineRunner:
             return "draining"
         if not self._loaded.done():
             return "loading"
-        return "failed" if self._loaded.exception() else "ready"
+        return "failed" if self.failure else "ready"
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the engine could not be loaded; None if it could, or is not yet."""
+        return self._loaded.exception() if self._loaded.done() else None
 
     @property
     def waiting(self) -> int:

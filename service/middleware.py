@@ -20,6 +20,9 @@ log = logging.getLogger("foveate.service")
 
 REQUEST_ID = "X-Request-ID"
 
+QUIET_ROUTES = frozenset({"/health", "/ready"})
+"""Routes that are logged at DEBUG."""
+
 _SAFE_ID = re.compile(r"[A-Za-z0-9._\-]{1,128}")
 
 
@@ -58,7 +61,10 @@ class Edge:
         finally:
             spent_ms = (time.monotonic() - arrived) * 1000
             route = getattr(scope.get("route"), "path", "-")
-            log.info("%s %s %d %.1f ms %s", scope["method"], route, status, spent_ms, request_id)
+            # Probes come every few seconds, for ever.
+            level = logging.DEBUG if route in QUIET_ROUTES else logging.INFO
+            method = scope["method"]
+            log.log(level, "%s %s %d %.1f ms %s", method, route, status, spent_ms, request_id)
 
 
 class BodyLimit:

@@ -1,7 +1,7 @@
 """The seam for keeping blocks: get many, put many, and forget under pressure.
 
-A store may lose anything at any time; a block that is not there is encoded again. It never gives a block under a key
-it was not put under.
+A store may lose anything at any time; a block that is not there is encoded again. It never gives a
+block under a key it was not put under.
 """
 
 from __future__ import annotations

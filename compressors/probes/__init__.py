@@ -1,7 +1,8 @@
 """Which heads of a model look at evidence, and how their attention becomes a calibrated score.
 
-One JSON file a model: shipped beside this module for the default proxy, written into `probes/` of Foveate's cache folder by
-`foveate calibrate MODEL` for any other. Found by the fingerprint of the model's weights.
+One JSON file a model: shipped beside this module for the default proxy, written into `probes/` of
+Foveate's cache folder by `foveate calibrate MODEL` for any other. Found by the fingerprint of the
+model's weights.
 """
 
 from __future__ import annotations
@@ -95,7 +96,9 @@ def heads_for(model: Any, name: str) -> tuple[Head, ...]:
     probe = find(weights_fingerprint(model))
     if probe is not None:
         return probe.heads
-    log.warning("no heads were chosen for %s yet; for better scores run: foveate calibrate %s", name, name)
+    log.warning(
+        "no heads were chosen for %s yet; for better scores run: foveate calibrate %s", name, name
+    )
     layers, width = model.config.num_hidden_layers, model.config.num_attention_heads
     middle = range(layers * 2 // 5, max(layers * 3 // 5, layers * 2 // 5 + 1))
     return tuple((layer, head) for layer in middle for head in range(width))

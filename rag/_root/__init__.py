@@ -1,7 +1,8 @@
 """Foveate: context engineering for retrieval-augmented generation.
 
-One reading by a small proxy model decides what the generator sees, in which order, and what need not be computed again.
-Everything here is imported on first use, so that `import foveate` stays quick.
+One reading by a small proxy model decides what the generator sees, in which order, and what need
+not be computed again. Everything here is imported on first use, so that `import foveate` stays
+quick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loading files: text, Markdown, reStructuredText, HTML, PDF, JSON lines; one file, or a folder of them."""
+"""Loading a file or a folder: text, Markdown, reStructuredText, HTML, PDF, JSON lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from foveate.blocks.errors import InputError, UnsupportedFileError
-
 from foveate.rag.progress import silent
 
 from ._walk import files_below
@@ -45,19 +44,22 @@ def load(
 ) -> Iterator[Document]:
     """Load a file, or all files below a folder, in the order of their paths.
 
-    In a folder, hidden files and those of a kind that no loader reads are passed over, with a note to the log.
+    In a folder, hidden files and those of a kind that no loader reads are passed over, with a note
+    to the log.
 
     Args:
         path: File or folder.
-        on_error: What to do about a file that cannot be loaded: "raise" ends it all, "skip" leaves that file out, all of
-            it, and logs why.
+        on_error: What to do about a file that cannot be loaded: "raise" ends it all, "skip" leaves
+            that file out, all of it, and logs why.
         progress: Called with "load" and the files done.
 
     Returns:
-        Documents, loaded as they are asked for. Their ids start with the name of the file or folder.
+        Documents, loaded as they are asked for. Their ids start with the name of the file or
+        folder.
 
     Raises:
-        InputError: There is no such file, or one cannot be loaded (`TextEncodingError`, `UnsupportedFileError`).
+        InputError: There is no such file, or one cannot be loaded (`TextEncodingError`,
+            `UnsupportedFileError`).
     """
     if on_error not in ("raise", "skip"):
         raise InputError(f"on_error is {on_error!r}; choose 'raise' or 'skip'")
@@ -94,7 +96,7 @@ def _load(file: Path, document_id: str) -> Iterator[Document]:
 
 
 def _name(root: Path, file: Path) -> str:
-    """Name of the file, or its path from the folder on, so that where the folder lies does not matter."""
+    """Name of the file, or its path from the folder on: where the folder lies does not matter."""
     if file == root:
         return file.name
     return Path(root.resolve().name, file.relative_to(root)).as_posix()

@@ -43,7 +43,7 @@ def one_line(tag: Tag) -> str:
 
 
 class _Page:
-    """Text as it grows: white space collapses, and lines break as often as asked, but never twice over."""
+    """Text as it grows: white space collapses, and of several line breaks the largest counts."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -91,7 +91,7 @@ def _open(page: _Page, tag: Tag) -> None:
 
 
 def _walk(root: Tag) -> Iterator[tuple[Tag | str, bool]]:
-    """Tags as they open and close, with the strings between; what is written as a whole is not entered."""
+    """Tags as they open and close, and the strings between; code and data are not entered."""
     from bs4.element import NavigableString, Tag
 
     todo: list[tuple[PageElement, bool]] = [(child, True) for child in reversed(root.contents)]

@@ -1,7 +1,9 @@
-"""HTML to text like Markdown: headings, lists, tables and code keep their shape, chrome is dropped."""
+"""HTML to text like Markdown: headings, lists, tables and code keep their shape."""
 
 from __future__ import annotations
 
+import re
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from foveate.blocks.errors import MissingExtraError
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_XML_DECLARATION = re.compile(r"\A\s*<\?xml.*?\?>", re.DOTALL)
 _DROPPED = ["script", "style", "nav", "noscript", "template", "svg", "iframe", "head"]
 
 
@@ -32,7 +35,9 @@ def html_to_text(html: str) -> tuple[str, str]:
         from bs4 import BeautifulSoup
     except ImportError as error:
         raise MissingExtraError("beautifulsoup4", "retrieval") from error
-    soup = BeautifulSoup(html, "html.parser")
+    # As a stream and without the XML declaration: else it may warn that this is a file name, or
+    # XML.
+    soup = BeautifulSoup(StringIO(_XML_DECLARATION.sub("", html)), "html.parser")
     titles = [one_line(tag) for tag in soup.find_all(["title", "h1"]) if not tag.find_parent("svg")]
     for tag in soup.find_all(_DROPPED):
         tag.decompose()

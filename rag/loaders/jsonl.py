@@ -1,4 +1,4 @@
-"""JSON lines: one passage a line, with keys `text`, `id` and `title`; other keys become metadata."""
+"""JSON lines: one passage a line, with keys `text`, `id`, `title`; others become metadata."""
 
 from __future__ import annotations
 

@@ -46,5 +46,6 @@ def find_title(text: str) -> str:
 
 
 def _is_heading(match: re.Match[str]) -> bool:
-    # A line over a line may be a table or the overline of the heading itself: a heading has letters.
+    # A line over a line may be a table or the overline of the heading itself: a heading has
+    # letters.
     return any(character.isalnum() for character in match["hashed"] or match["underlined"])

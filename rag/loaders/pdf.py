@@ -31,14 +31,17 @@ def load_pdf(path: Path, document_id: str) -> Iterator[Document]:
         raise unreadable(path, error) from error
     except UnsupportedFileError:
         raise
-    # pypdf raises whatever a damaged file makes it stumble over: KeyError, RecursionError, zlib.error ...
+    # pypdf raises whatever a damaged file makes it stumble over: KeyError, RecursionError,
+    # zlib.error ...
     except Exception as error:
         raise UnsupportedFileError(
-            f"{path} is a damaged PDF, or none ({type(error).__name__}: {error}); save it anew from its source"
+            f"{path} is a damaged PDF, or none ({type(error).__name__}: {error}); "
+            "save it anew from its source"
         ) from error
     if not any(page.strip() for page in pages):
         raise UnsupportedFileError(
-            f"{path} holds no text, perhaps scanned pages; run it through a text recognition such as ocrmypdf"
+            f"{path} holds no text, perhaps scanned pages; run it through a text recognition "
+            "such as ocrmypdf"
         )
     starts = tuple(accumulate((len(page) + 1 for page in pages[:-1]), initial=0))
     yield Document("\n".join(pages), document_id, title or path.stem, str(path), pages=starts)
@@ -55,5 +58,6 @@ def _read(pypdf: Any, path: Path) -> tuple[str, list[str]]:
 
 
 def _clean(text: str) -> str:
-    # Fonts without a proper character map yield halves of surrogate pairs, which no UTF-8 file can hold.
+    # Fonts without a proper character map yield halves of surrogate pairs, which no UTF-8 file can
+    # hold.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,7 +1,8 @@
 """Text to terms, for tantivy: words where words are spaced, character pairs where they are not.
 
-Words go through tantivy's own analyser (`word_analyser`). Runs of Chinese, Japanese, Korean, Thai, Lao, Burmese
-or Khmer are cut here into single characters and pairs (`grams`), written with spaces between.
+Words go through tantivy's own analyser (`word_analyser`). Runs of Chinese, Japanese, Korean, Thai,
+Lao, Burmese or Khmer are cut here into single characters and pairs (`grams`), written with spaces
+between.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 ANALYSIS_VERSION = 1
 """Raise it when terms change: indexes of another version ask to be repaired."""
 
-# First and last code point of what is written without spaces between words; Korean is spaced, but glues its
-# particles to the words, so that pairs find more.
+# First and last code point of what is written without spaces between words; Korean is spaced, but
+# glues its particles to the words, so that pairs find more.
 _UNSPACED_RANGES = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x1000, 0x109F),  # Burmese
@@ -40,12 +41,14 @@ _UNSPACED = re.compile(
 )
 _WORD_BYTES = 64  # longer "words" are base64, hashes and the like
 
-# Words that ask rather than tell. They stay in the index; a query drops them while other words remain.
-_QUESTION_WORDS = frozenset(
-    "a an and any are as at be been but by can could did do does for from had has have how i if in into is it "
-    "its may me my of on or our should so such than that the their them then there these they this those to "
-    "us was we were what when where which who whom whose why will with would you your".split()
-)
+# Words that ask rather than tell. They stay in the index; a query drops them while other words
+# remain.
+_ASKING = """
+a an and any are as at be been but by can could did do does for from had has have how i if in into
+is it its may me my of on or our should so such than that the their them then there these they this
+those to us was we were what when where which who whom whose why will with would you your
+"""
+_QUESTION_WORDS = frozenset(_ASKING.split())
 
 
 def normalize(text: str) -> str:
@@ -65,7 +68,7 @@ def query_grams(text: str) -> list[str]:
 
 
 def query_words(text: str, analyser: Any) -> list[str]:
-    """Distinct index terms of the spaced words of a query, without question words where others remain."""
+    """Distinct terms of the spaced words of a query; question words only where no others are."""
     spaced = _UNSPACED.sub(" ", text)
     telling = [word for word in spaced.split() if _bare(word) not in _QUESTION_WORDS]
     terms = analyser.analyze(" ".join(telling)) or analyser.analyze(spaced)
@@ -73,7 +76,7 @@ def query_words(text: str, analyser: Any) -> list[str]:
 
 
 def word_analyser() -> Any:
-    """The tantivy analyser of words: any spaced script, folded; English endings stripped (Snowball)."""
+    """The tantivy analyser of words: any spaced script, folded; stems of five languages."""
     tantivy = import_tantivy()
     unspaced = "".join(rf"\x{{{first:x}}}-\x{{{last:x}}}" for first, last in _UNSPACED_RANGES)
     words = tantivy.Tokenizer.regex(rf"[\p{{Alphabetic}}\p{{M}}\p{{N}}&&[^{unspaced}]]+")
@@ -83,7 +86,10 @@ def word_analyser() -> Any:
         filters.remove_long(_WORD_BYTES),
         filters.lowercase(),
         filters.ascii_fold(),
-        *(filters.stemmer(language) for language in ("english", "russian", "greek", "arabic", "tamil")),
+        *(
+            filters.stemmer(language)
+            for language in ("english", "russian", "greek", "arabic", "tamil")
+        ),
     ):
         builder = builder.filter(step)
     return builder.build()

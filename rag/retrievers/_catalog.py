@@ -1,7 +1,7 @@
-"""The passage store: one SQLite file with every passage, its vector, and the state of the last commit.
+"""The passage store: a SQLite file of passages, their vectors, and the state of the last commit.
 
-It is the source of truth. The lexical index and the clusters are made from it, named by it, and take effect
-with its commits, so that a crash at any moment leaves the last commit as it was.
+It is the source of truth. The lexical index and the clusters are made from it, named by it, and
+take effect with its commits, so that a crash at any moment leaves the last commit as it was.
 """
 
 from __future__ import annotations
@@ -211,7 +211,8 @@ def checksums(keys: NDArray[np.int64], words: NDArray[np.uint32]) -> NDArray[np.
 
 
 def _connect(path: Path, *, mode: str = "rw") -> sqlite3.Connection:
-    # On a read-only disk SQLite cannot make the files it coordinates by, and nobody can write either.
+    # On a read-only disk SQLite cannot make the files it coordinates by, and nobody can write
+    # either.
     if not os.access(path.parent, os.W_OK):
         mode = "ro&immutable=1"
     return sqlite3.connect(

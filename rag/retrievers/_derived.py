@@ -1,4 +1,4 @@
-"""What is made from the passages and named by their state: the lexical folder and the file of clusters."""
+"""What is made from the passages: the lexical folder and the file of clusters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_part(folder: Path, part: LexicalPart | ClusterPart) -> None:
 
 
 def verify_part(folder: Path, part: LexicalPart | ClusterPart) -> None:
-    """As `check_part`, but a file that is gone raises `PartGoneError`: a later commit may have swept it."""
+    """As `check_part`, but a file that is gone raises `PartGoneError`: it may have been swept."""
     if isinstance(part, ClusterPart):
         check_seal(folder / part.file, part.seal, REPAIR)
         return
@@ -45,7 +45,7 @@ def verify_part(folder: Path, part: LexicalPart | ClusterPart) -> None:
         check_seal(folder / part.folder / name, expected, REPAIR)
     if part.analysis != ANALYSIS_VERSION:
         raise IndexCorruptError(
-            f"{folder / part.folder} was written by a Foveate that cuts words in another way. {REPAIR}"
+            f"{folder / part.folder} was written by a Foveate that cuts words otherwise. {REPAIR}"
         )
 
 
@@ -55,7 +55,7 @@ def lexical_name(generation: int) -> str:
 
 
 def clusters_are_stale(state: State) -> bool:
-    """Whether the vectors need clustering: too many are outside the clusters, or too many inside are dead."""
+    """Whether too many vectors are outside the clusters, or too many inside are dead."""
     clusters = state.clusters
     if clusters is None:
         return state.count > dense.FLAT_LIMIT
@@ -90,7 +90,7 @@ def names(state: State) -> set[str]:
 
 
 def sweep(folder: Path, state: State) -> None:
-    """Remove what a crash left behind: all that the last commit does not name. Needs the write lock."""
+    """Remove what the last commit does not name: a crash left it. Needs the write lock."""
     derived = {
         path.name for path in folder.iterdir() if path.name.startswith((_LEXICAL, _CLUSTERS))
     }
@@ -98,9 +98,10 @@ def sweep(folder: Path, state: State) -> None:
 
 
 def discard(folder: Path, doomed: set[str]) -> None:
-    """Remove files and folders as far as it goes: Windows keeps what a reader has open, a later sweep gets it."""
+    """Remove files and folders, as far as it goes."""
     for name in doomed:
         path = folder / name
+        # Windows keeps what a reader has open; a later sweep gets it.
         with suppress(OSError):
             if path.is_dir():
                 shutil.rmtree(path)

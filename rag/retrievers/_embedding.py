@@ -1,4 +1,4 @@
-"""The embedder of an index: found when it is first needed, and held to what the index was built with."""
+"""The embedder of an index: found when first needed, and held to what the index was built with."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class IndexEmbedder:
             return load_embedder(self.identity.name)
         except (ModelNotFoundError, UnknownNameError) as error:
             raise ModelNotFoundError(
-                f"{self._folder} was built with embedder {self.identity.name!r}, which is not to be "
+                f"{self._folder} was built with embedder {self.identity.name!r}, which is not "
                 f"found: {error}; or pass it: Index.open(folder, embedder=...)"
             ) from error
 
@@ -76,9 +76,9 @@ class IndexEmbedder:
         given, wanted = embedder.identity, self.identity
         if not given.matches(wanted):
             raise EmbedderMismatchError(
-                f"{self._folder} was built with embedder {wanted.name!r} ({wanted.dim} dimensions, digest "
-                f"{wanted.digest[:12]}), not with {given.name!r} ({given.dim}, {given.digest[:12]}); open it with that "
-                "one, or index the documents again"
+                f"{self._folder} was built with embedder {wanted.name!r} ({wanted.dim} dimensions, "
+                f"digest {wanted.digest[:12]}), not with {given.name!r} ({given.dim}, "
+                f"{given.digest[:12]}); open it with that one, or index the documents again"
             )
         return embedder
 

@@ -28,7 +28,7 @@ def check_free(folder: Path) -> None:
         raise InputError(f"there is an index in {folder} already; open it with Index.open(folder)")
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(
-            f"{folder} exists and is no empty folder; nothing there is overwritten: give another path"
+            f"{folder} exists and is no empty folder; nothing is overwritten: give another path"
         )
 
 

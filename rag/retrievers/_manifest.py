@@ -35,7 +35,8 @@ class EmbedderIdentity:
     Attributes:
         name: What it was called when it was named; only for finding it again.
         dim: Length of its vectors.
-        digest: Digest of its weights, tokenizer and pooling; two embedders are the same when this and `dim` are.
+        digest: Digest of its weights, tokenizer and pooling; two embedders are the same when this
+            and `dim` are.
     """
 
     name: str

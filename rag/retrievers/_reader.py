@@ -135,7 +135,7 @@ class Reader:
         expected = state.count - (state.clusters.live if state.clusters else 0)
         if flat != expected:
             raise IndexCorruptError(
-                f"{self._folder / STORE} is damaged ({flat} vectors instead of {expected}). {RESTORE}"
+                f"{self._folder / STORE} is damaged ({flat} vectors, not {expected}). {RESTORE}"
             )
 
 

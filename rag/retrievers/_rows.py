@@ -60,6 +60,8 @@ def _to_row(passage: Passage, number: int) -> Row:
     if not isinstance(passage, Passage):
         raise InputError(f"passage {number} is {type(passage).__name__}; give a foveate.Passage")
     name = f"passage {number} ({passage.id!r})"
+    if not all(isinstance(field, str) for field in (passage.id, passage.title, passage.text)):
+        raise InputError(f"{name} has an id, a title or a text that is no str; convert it")
     if not passage.text.strip():
         raise InputError(f"{name} has no text; leave it out")
     try:
@@ -74,7 +76,7 @@ def _to_row(passage: Passage, number: int) -> Row:
         return Row(*fields, row_digest(fields))
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{name} holds a lone surrogate ({error.object[error.start]!r}), which no UTF-8 file can; "
+            f"{name} holds a lone surrogate ({error.object[error.start]!r}), which UTF-8 cannot; "
             "remove it"
         ) from error
     except (AttributeError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Digests, and files sealed by size and digest, so that a bit that flipped is found before it is believed."""
+"""Files sealed by size and digest: a bit that flipped is found before it is believed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What a sentence-transformers model folder says about itself, as one recipe; refused by name where it asks for more.
+"""What a sentence-transformers model folder says about itself, as one recipe.
 
-The layout is that of the sentence-transformers library: `modules.json` lists the steps, each with a folder.
+The layout is that of the sentence-transformers library: `modules.json` lists the steps, each with a
+folder.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ def read_recipe(folder: Path) -> Recipe:
     """Read a model folder.
 
     Raises:
-        ModelNotFoundError: It is no sentence-transformers model, or a file of it is missing or damaged.
+        ModelNotFoundError: It is no sentence-transformers model, or a file of it is missing or
+            damaged.
         UnsupportedModelError: It asks for a step, a pooling or a similarity that is not supported.
     """
     steps = {_kind(step): folder / str(step["path"]) for step in _read(folder / MODULES)}
@@ -94,7 +96,7 @@ def read_recipe(folder: Path) -> Recipe:
 
 
 def files_digest(folder: Path) -> str:
-    """SHA-256 over weights, tokenizer and settings, in hex; other files in the folder do not count."""
+    """SHA-256 over weights, tokenizer and settings, in hex; other files do not count."""
     state = hashlib.sha256()
     for step in sorted({folder, *(folder / str(step["path"]) for step in _read(folder / MODULES))}):
         for path in sorted({path for pattern in _DIGESTED for path in step.glob(pattern)}):
@@ -138,8 +140,8 @@ def _read(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
-            f"{path} cannot be read ({error}); give a name such as 'minilm', or the folder or Hugging Face id of a "
-            "sentence-transformers model"
+            f"{path} cannot be read ({error}); give a name such as 'minilm', or the folder or "
+            "Hugging Face id of a sentence-transformers model"
         ) from error
 
 

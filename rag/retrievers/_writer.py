@@ -1,8 +1,8 @@
 """Changing an index: all of it or none, and nothing is seen before it is whole.
 
-SQLite's write lock is the writer's lock. Everything derived is written under new names; the commit of the passage
-store makes them count, and only then are the old ones swept. What a crash leaves behind bears a name that no commit
-knows; the next writer sweeps it.
+SQLite's write lock is the writer's lock. Everything derived is written under new names; the commit
+of the passage store makes them count, and only then are the old ones swept. What a crash leaves
+behind bears a name that no commit knows; the next writer sweeps it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from foveate.rag.progress import silent
 
+from ._catalog import translated
 from ._catalog_writer import CatalogWriter
 from ._derived import check_part, cluster, clusters_are_stale, discard, lexical_name, names, sweep
 from ._manifest import STORE
@@ -54,7 +55,7 @@ class Change:
 
 
 class Writer:
-    """One change of an index, from taking the write lock to `commit`; without a commit nothing changes.
+    """One change of an index, from taking the write lock to `commit`; without it, nothing changes.
 
     Args:
         folder: The index folder.
@@ -75,7 +76,8 @@ class Writer:
         self._lexical: LexicalWriter | None = None
         self._catalog = CatalogWriter(folder / STORE)
         try:
-            self._state = self._before = self._catalog.state()
+            with translated(self._catalog.path):
+                self._state = self._before = self._catalog.state()
             sweep(folder, self._before)
         except BaseException:
             self._catalog.close()
@@ -91,7 +93,8 @@ class Writer:
                 sweep(self._folder, self._before)
             else:
                 # Committed, and no longer alone: what the next writer makes is not ours to sweep.
-                discard(self._folder, names(self._before) - names(self._catalog.state()))
+                with translated(self._catalog.path):
+                    discard(self._folder, names(self._before) - names(self._catalog.state()))
         finally:
             self._catalog.close()
 
@@ -130,7 +133,8 @@ class Writer:
         )
         if self._embed and clusters_are_stale(state):
             self._progress("cluster", 0, 1)
-            state = replace(state, clusters=cluster(self._folder, self._catalog, state))
+            with translated(self._catalog.path):
+                state = replace(state, clusters=cluster(self._folder, self._catalog, state))
         self._catalog.commit(state)
         self._progress("commit", 1, 1)
 

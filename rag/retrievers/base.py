@@ -1,6 +1,7 @@
 """What a retriever is: a query in, ranked passages out.
 
-Anything with a fitting `retrieve` works in a pipeline; there is nothing to inherit from or to register.
+Anything with a fitting `retrieve` works in a pipeline; there is nothing to inherit from or to
+register.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ class Hit:
 
     Attributes:
         passage: The passage, as it was added.
-        score: How well it fits; comparable within one answer only. Its scale is the retriever's: BM25, cosine,
-            or a sum of reciprocal ranks.
+        score: How well it fits; comparable within one answer only. Its scale is the retriever's:
+            BM25, cosine, or a sum of reciprocal ranks.
         rank: Place in the answer, from 1.
     """
 

@@ -1,10 +1,11 @@
 """Cosine similarity of embeddings, by FAISS.
 
-Up to `FLAT_LIMIT` vectors are compared one by one (IndexFlatIP in an IndexIDMap2, which can delete): exact, nothing to
-train, about 1 ms per 10,000 vectors. Beyond that they are clustered (IVF with 8-bit codes: 5 s to train on 200,000
-vectors where HNSW takes 158 s to build, a quarter of its memory, and rows that can die), while newer
-vectors stay flat until there are `FLAT_LIMIT` of them again. What the clusters suggest is compared anew with the exact
-vectors, so that every score is an exact cosine.
+Up to `FLAT_LIMIT` vectors are compared one by one (IndexFlatIP in an IndexIDMap2, which can
+delete): exact, nothing to train, about 1 ms per 10,000 vectors. Beyond that they are clustered (IVF
+with 8-bit codes: 5 s to train on 200,000 vectors where HNSW takes 158 s to build, a quarter of its
+memory, and rows that can die), while newer vectors stay flat until there are `FLAT_LIMIT` of them
+again. What the clusters suggest is compared anew with the exact vectors, so that every score is an
+exact cosine.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def best(found: Iterable[tuple[int, float]], k: int) -> list[tuple[int, float]]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS use one thread: ten times faster for one query on few cores, and safe after a fork."""
+    """Let FAISS use one thread: ten times faster for one query on two cores, safe after a fork."""
     faiss = import_faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

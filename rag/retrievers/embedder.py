@@ -1,7 +1,7 @@
 """The default embedder: sentence-transformers models, on plain transformers.
 
-Reads what such a model says about itself (steps, pooling, length, case, prompts) and does exactly that, or refuses
-by name what it cannot do.
+Reads what such a model says about itself (steps, pooling, length, case, prompts) and does exactly
+that, or refuses by name what it cannot do.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Embedder:
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Places of texts, longest first, in batches of at most `budget` tokens once padded; a longer text goes alone."""
+    """Places of texts, longest first, in batches of at most `budget` tokens once padded."""
     batch: list[int] = []
     for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
@@ -165,8 +165,8 @@ def _fetch(hub_id: str) -> Path:
         )
     except (OSError, ValueError) as error:
         raise ModelDownloadError(
-            f"the model {hub_id!r} could not be fetched from Hugging Face: {error}; give a model folder, or "
-            "'minilm'"
+            f"the model {hub_id!r} could not be fetched from Hugging Face: {error}; give a model "
+            "folder, or 'minilm'"
         ) from error
 
 
@@ -183,8 +183,8 @@ def _load(folder: Path, device: str) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise ModelNotFoundError(
-            f"no embedder could be loaded from {folder}: {error}; give a folder with config.json, tokenizer.json "
-            "and *.safetensors"
+            f"no embedder could be loaded from {folder}: {error}; give a folder with config.json, "
+            "tokenizer.json and *.safetensors"
         ) from error
     return model.to(best_device() if device == "auto" else device).eval(), tokenizer
 

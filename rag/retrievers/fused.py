@@ -1,8 +1,8 @@
 """Reciprocal rank fusion of any retrievers.
 
-Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
-Methods" (SIGIR 2009): score(d) = sum over rankings of 1 / (k + rank(d)), k = 60. It needs no scores, so that
-BM25 and cosine need no common scale.
+Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank
+Learning Methods" (SIGIR 2009): score(d) = sum over rankings of 1 / (k + rank(d)), k = 60. It needs
+no scores, so that BM25 and cosine need no common scale.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class FusedRetriever:
     """Asks several retrievers and ranks what they find by the reciprocal ranks they gave it.
 
     Args:
-        retrievers: One or more. Passages are the same when their ids are, or, without ids, their texts.
+        retrievers: One or more. Passages are the same when their ids are, or, without ids, their
+            texts.
         rrf_k: The constant k of the formula.
         depth: Hits to take from each retriever.
     """

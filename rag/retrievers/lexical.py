@@ -1,8 +1,8 @@
 """BM25 over titles and texts, by tantivy.
 
-An index is a folder that is never changed once it is committed. The next commit starts in a folder of its own,
-from hard links to the files of the last one (tantivy writes each file once), so that readers of the old one are not
-disturbed and a crash loses nothing.
+An index is a folder that is never changed once it is committed. The next commit starts in a folder
+of its own, from hard links to the files of the last one (tantivy writes each file once), so that
+readers of the old one are not disturbed and a crash loses nothing.
 """
 
 from __future__ import annotations
@@ -100,8 +100,8 @@ class LexicalWriter:
 
     Args:
         folder: Where to; must not exist.
-        previous: The last commit, lying beside `folder`, to go on from. It must be intact: what is wrong in it
-            would be merged and sealed anew.
+        previous: The last commit, lying beside `folder`, to go on from. It must be intact: what is
+            wrong in it would be merged and sealed anew.
     """
 
     def __init__(self, folder: Path, previous: LexicalPart | None) -> None:

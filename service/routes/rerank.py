@@ -55,6 +55,7 @@ async def rerank(
             style=Style(titles=False),
         ),
         arrived(request),
+        orderer="original",  # results are sorted by score: no other order is worth a reading
     )
     call = check(call, settings, field="documents")
     served = await while_connected(request, runner.run(call))

@@ -24,7 +24,8 @@ def oracle() -> SimpleNamespace:
 
 
 def by_slot(proxy: Proxy, query: str, blocks: Blocks) -> tuple[Any, Slots]:
-    """Attention of the query rows, (heads, rows, slots), from one eager forward of the whole prompt."""
+    """Attention of the query rows, (heads, rows, slots), from one eager forward of the whole
+    prompt."""
     head, rows = list(proxy.prompt.head), proxy.prompt.query(query)
     longest = max(len(block.ids) for block in blocks)
     ids, positions, segment = [*head], [*range(len(head))], [0] * len(head)
@@ -38,7 +39,9 @@ def by_slot(proxy: Proxy, query: str, blocks: Blocks) -> tuple[Any, Slots]:
     at = torch.tensor(segment)
     causal = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     allowed = causal & ((at == 0) | (at[:, None] == at) | (at[:, None] == -1))
-    mask = torch.zeros(1, 1, len(ids), len(ids)).masked_fill(~allowed, torch.finfo(torch.float32).min)
+    mask = torch.zeros(1, 1, len(ids), len(ids)).masked_fill(
+        ~allowed, torch.finfo(torch.float32).min
+    )
     attentions = eager(proxy.model, ids, positions, mask)
     wanted = torch.stack([attentions[layer][0, h, -len(rows) :] for layer, h in proxy.heads])
     slots = Slots(blocks, len(head), len(rows))

@@ -1,4 +1,5 @@
-"""The reading against one forward of eager attention under a 4D block mask: invariants 1, 3 and 4 of the design."""
+"""The reading against one forward of eager attention under a 4D block mask: invariants 1, 3 and 4
+of the design."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_reading_equals_eager_attention_under_a_block_mask(proxy: Proxy, oracle:
     np.testing.assert_allclose(reading.peak, by_slot.max(1)[:, : slots.units], atol=1e-5)
     np.testing.assert_allclose(reading.last, by_slot[:, -1, : slots.units], atol=1e-5)
     np.testing.assert_allclose(reading.head_share, by_slot.mean(1)[:, slots.head], atol=1e-5)
-    np.testing.assert_allclose(reading.titles, by_slot.mean(1)[:, slots.units : slots.head], atol=1e-5)
+    np.testing.assert_allclose(
+        reading.titles, by_slot.mean(1)[:, slots.units : slots.head], atol=1e-5
+    )
 
 
 def test_one_block_reads_like_a_plain_prefill(proxy: Proxy, oracle: Any) -> None:

@@ -13,7 +13,9 @@ from foveate.blocks.proxy import MAX_BATCH_TOKENS, Proxy
 from foveate.blocks.segment import segment
 from foveate.blocks.store import MemoryStore
 
-TEXTS = [f"Ship {n} left the harbour. It carried {n} barrels. Nobody saw it again." for n in range(6)]
+TEXTS = [
+    f"Ship {n} left the harbour. It carried {n} barrels. Nobody saw it again." for n in range(6)
+]
 PASSAGES = [Passage(text, str(n), f"Ship {n}") for n, text in enumerate(TEXTS)]
 
 

@@ -52,7 +52,7 @@ LLAMA3 = {
 
 
 def proxy_of(config: Any, tokenizer: Any) -> Proxy:
-    model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa").eval()
+    model = AutoModelForCausalLM.from_config(config).eval()
     if getattr(model, "_supports_attention_backend", False):
         model.set_attn_implementation(register())
     return Proxy(model, tokenizer, name=config.model_type, heads=[(1, 0), (0, 3)])
@@ -74,7 +74,7 @@ READABLE = {
 }
 REFUSED = {
     "learned positions": (lambda: GPT2Config(n_embd=32, n_layer=2, n_head=4), "rotary"),
-    "alibi": (lambda: BloomConfig(hidden_size=32, n_layer=2, n_head=4), "bloom|rotary"),
+    "alibi": (lambda: BloomConfig(hidden_size=32, n_layer=2, n_head=4), "bloom"),
     "no attention": (lambda: MambaConfig(hidden_size=32, num_hidden_layers=2), "mamba"),
     "dynamic ntk": (lambda: LlamaConfig(**SMALL, rope_parameters=DYNAMIC), "dynamic NTK"),
     "soft-capped": (lambda: Gemma2Config(**SMALL, head_dim=8), "soft-capped"),
@@ -88,7 +88,9 @@ def test_every_rotary_decoder_is_read_like_its_own_eager_attention(
     proxy = proxy_of(make(), tiny_tokenizer)
     blocks = proxy.encode([Passage("It rained.", "a"), Passage("The pier sank. So it did.", "b")])
     reading = proxy.read("Why?", blocks)
-    if "gemma" not in proxy.name:  # its layers take two masks: the windowed ones have a test of their own
+    if (
+        "gemma" not in proxy.name
+    ):  # its layers take two masks: the windowed ones have a test of their own
         by_slot, slots = oracle.by_slot(proxy, "Why?", blocks)
         np.testing.assert_allclose(reading.mass, by_slot.mean(1)[:, : slots.units], atol=1e-5)
     assert np.isfinite(reading.mass).all()

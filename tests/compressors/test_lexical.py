@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from foveate.blocks.candidates import Candidates
 from foveate.blocks.passage import Passage
-from foveate.compressors.lexical import B, K1, Lexical, bm25, terms
+from foveate.compressors.lexical import K1, B, Lexical, bm25, terms
 
-WORDS = st.sampled_from("sea ship storm port log keeper night".split())
+WORDS = st.sampled_from(["sea", "ship", "storm", "port", "log", "keeper", "night"])
 
 
 def slow_bm25(query: set[str], documents: list[list[str]], index: int) -> float:
@@ -38,7 +38,11 @@ def test_it_is_the_textbook_formula(query: set[str], documents: list[list[str]])
 @pytest.mark.parametrize(
     ("question", "relevant", "other"),
     [
-        ("When did the harbour freeze?", "The harbour froze; freezing lasted weeks. It did freeze.", "Ships."),
+        (
+            "When did the harbour freeze?",
+            "The harbour froze; freezing lasted weeks. It did freeze.",
+            "Ships.",
+        ),
         ("港口什么时候结冰？", "一九四七年冬天，港口结冰了。", "船只等待。"),
         ("ท่าเรือแข็งเมื่อไร", "ท่าเรือกลายเป็นน้ำแข็งในฤดูหนาว", "เรือรอ"),
         ("متى تجمد الميناء؟", "تجمد الميناء في الشتاء.", "انتظرت السفن."),
@@ -56,7 +60,10 @@ def test_the_unit_that_answers_ranks_first_in_any_script(
 
 
 def test_a_title_speaks_for_its_units() -> None:
-    passages = [Passage("It opened in 1868.", title="Velmar Theatre"), Passage("It opened in 1868.")]
+    passages = [
+        Passage("It opened in 1868.", title="Velmar Theatre"),
+        Passage("It opened in 1868."),
+    ]
     scores = Lexical().score(Candidates("When did Velmar open?", passages))
     assert scores.units[0] > scores.units[1]
 

@@ -1,4 +1,4 @@
-"""An embedder that needs no model, and a process that changes an index and can die at any step of it."""
+"""An embedder without a model, and a process that changes an index and dies at any step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HashEmbedder:
 
 
 class Steps:
-    """Counts what touches files or the database, and the calls for progress; dies at one of them."""
+    """Counts file and database accesses and calls for progress, and dies at one of them."""
 
     def __init__(self, folder: str, die_at: int) -> None:
         self.folder, self.die_at, self.count = folder, die_at, 0

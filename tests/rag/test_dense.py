@@ -73,7 +73,7 @@ def test_many_vectors_are_clustered_and_still_found(
         assert index.stats().clustered == 1000
         index.add(passages(range(1000, 1100)))
         assert index.stats().clustered == 1000
-        index.delete([str(number) for number in range(0, 100)])
+        index.delete([str(number) for number in range(100)])
         assert index.stats().clustered == 900
         alive = list(range(100, 1100))
         assert recall(index, vectors, alive) > 0.95
@@ -90,12 +90,12 @@ def test_clusters_are_made_anew_when_they_no_longer_fit(
     vectors = Vectors(1200)
     with Index.create(tmp_path / "new", embedder=vectors) as index:
         index.add(passages(range(600)))
-        index.delete([str(number) for number in range(0, 200)])
+        index.delete([str(number) for number in range(200)])
         assert index.stats().clustered == 400
         index.add(passages(range(600, 1200)))
         assert index.stats().clustered == 1000
         assert recall(index, vectors, list(range(200, 1200))) > 0.95
-        index.delete([str(number) for number in range(0, 1100)])
+        index.delete([str(number) for number in range(1100)])
         assert index.stats().clustered == 0
         assert recall(index, vectors, list(range(1100, 1200))) == 1.0
         assert list((tmp_path / "new").glob("*.faiss")) == []

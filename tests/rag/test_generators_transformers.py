@@ -212,13 +212,11 @@ def test_a_prompt_that_does_not_fit_is_refused_with_numbers(
 def test_a_prompt_that_just_fits_is_answered(
     generator: TransformersGenerator, short: Context
 ) -> None:
-    room = 1024 - len(generator.prompt(short))
     generator.window = len(generator.prompt(short)) + 2
 
     generator.generate(short, max_tokens=2)
     with pytest.raises(InputError):
         generator.generate(short, max_tokens=3)
-    assert room > 2
 
 
 @pytest.mark.parametrize("max_tokens", [0, -1])
@@ -314,6 +312,9 @@ def test_the_proxys_weights_serve_as_generator(tiny_proxy: Proxy, short: Context
 def test_sampling_takes_its_numbers_and_refuses_impossible_ones(
     tiny_model: Any, tiny_tokenizer: Any, short: Context
 ) -> None:
+    import torch
+
+    torch.manual_seed(0)
     warm = TransformersGenerator(tiny_model, tiny_tokenizer, temperature=5.0, top_p=0.9)
 
     assert len({warm.generate(short, max_tokens=12) for _ in range(4)}) > 1

@@ -15,7 +15,12 @@ from foveate.reorder import ORDERERS
 if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy
 
-TEXTS = ["Ships wait.", "The harbour froze in March, and nobody wrote it down.", "", "Storms came. Masts broke."]
+TEXTS = [
+    "Ships wait.",
+    "The harbour froze in March, and nobody wrote it down.",
+    "",
+    "Storms came. Masts broke.",
+]
 
 
 def scored(values: list[float]) -> tuple[Candidates, Scores]:
@@ -47,7 +52,8 @@ def test_attention_sorting_puts_the_most_attended_per_token_last(tiny_proxy: Pro
     order = ORDERERS.make("attention-sorting").order(candidates, scored([0.0] * 4)[1])
     reading = candidates.reading
     per_token = [
-        reading.last[:, reading.owners == p].sum() / max(reading.tokens[reading.owners == p].sum(), 1)
+        reading.last[:, reading.owners == p].sum()
+        / max(reading.tokens[reading.owners == p].sum(), 1)
         for p in range(4)
     ]
     assert sorted(order) == [0, 1, 2, 3]
@@ -65,7 +71,7 @@ def test_attention_sorting_does_not_depend_on_the_order_it_is_given(tiny_proxy: 
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownNameError, match="ends-first.*original.*score"):
+    with pytest.raises(UnknownNameError, match=r"ends-first.*original.*score"):
         ORDERERS.make("best")
 
 

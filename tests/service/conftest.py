@@ -43,12 +43,22 @@ class Gate(Scorer):
         self.open = threading.Event()
         self.came: list[str] = []
         self._arrivals: queue.Queue[str] = queue.Queue()
+        self._let: dict[str, threading.Event] = {}
 
     def score(self, candidates: Candidates) -> Scores:
         self.came.append(candidates.query)
         self._arrivals.put(candidates.query)
-        assert self.open.wait(PATIENCE_S)
+        assert self._let.get(candidates.query, self.open).wait(PATIENCE_S)
         return Lexical().score(candidates)
+
+    def hold(self, query: str) -> threading.Event:
+        """Let that query through by an event of its own."""
+        return self._let.setdefault(query, threading.Event())
+
+    def release(self) -> None:
+        """Let everybody through."""
+        for event in (self.open, *self._let.values()):
+            event.set()
 
     def arrival(self) -> str:
         """Wait until somebody stands at the gate."""
@@ -100,14 +110,14 @@ def engine() -> Iterator[Engine]:
 def gate() -> Iterator[Gate]:
     made = Gate()
     yield made
-    made.open.set()
+    made.release()
 
 
 @pytest.fixture
 def gated(gate: Gate) -> Iterator[Engine]:
     made = WordEngine(None, scorer=gate)
     yield made
-    gate.open.set()
+    gate.release()
     made.close()
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import json
@@ -13,16 +14,17 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from foveate.blocks.errors import MissingExtraError, ModelNotFoundError
-from foveate.service.app import serve
+from foveate.blocks.errors import MissingExtraError, ModelNotFoundError, UnsupportedModelError
+from foveate.rag.engine import Engine
+from foveate.service import app as app_module
+from foveate.service.app import create_app, serve
 from foveate.service.settings import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Gate, Listening
-
-    from foveate.rag.engine import Engine
+    from fastapi import FastAPI
 
 BODY = {
     "query": "When was the bridge opened?",
@@ -127,6 +129,56 @@ def test_a_model_that_is_not_there_is_said_before_the_port_opens(tmp_path: Path)
         serve(Settings(model=str(tmp_path / "missing")))
 
 
+def test_an_engine_that_cannot_be_loaded_ends_the_server_with_its_own_error(
+    tiny_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(settings: Settings) -> Engine:
+        raise UnsupportedModelError(settings.model, "of ALiBi")
+
+    monkeypatch.setattr(app_module, "build_engine", build)
+    with pytest.raises(UnsupportedModelError, match="ALiBi"):
+        serve(Settings(model=str(tiny_folder), port=0, drain_delay=60))
+
+
+def test_before_the_port_closes_load_balancers_are_told(
+    listening: Listening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draining = threading.Event()
+    with listening(drain_delay=1.0) as live:
+        assert live.get("/ready").status_code == 200
+        runner = live.host.config.app.state.runner  # type: ignore[union-attr]
+        drain = runner.drain
+        monkeypatch.setattr(runner, "drain", lambda: (drain(), draining.set()))
+        live.host.should_exit = True
+        assert draining.wait(20)
+        ready = live.get("/ready")
+        assert (ready.status_code, ready.json()["status"]) == (503, "draining")
+        assert live.post("/v1/compress", BODY).status_code == 503
+        assert live.get("/health").status_code == 200
+
+
+def test_the_engine_that_the_service_loaded_is_closed_with_it_and_a_given_one_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Watched(Engine):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+            super().close()
+
+    async def live(app: FastAPI) -> None:
+        async with app.router.lifespan_context(app):
+            await app.state.runner.loaded()
+
+    own, given = Watched(None, scorer="lexical"), Watched(None, scorer="lexical")
+    monkeypatch.setattr(app_module, "build_engine", lambda settings: own)
+    asyncio.run(live(create_app(Settings())))
+    asyncio.run(live(create_app(Settings(), given)))
+    assert (own.closed, given.closed) == (True, False)
+    given.close()
+
+
 @pytest.mark.parametrize("package", ["fastapi", "uvicorn"])
 def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, package: str
@@ -135,6 +187,16 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.delitem(sys.modules, "foveate.service.app")
     with pytest.raises(MissingExtraError, match=rf"{package} is not .*foveate\[service\]"):
         importlib.import_module("foveate.service.app")
+
+
+@pytest.fixture
+def tiny_folder(tmp_path: Path) -> Path:
+    """A folder that looks like a model, so that the service goes on to load it."""
+    from safetensors.numpy import save_file
+
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    save_file({}, tmp_path / "model.safetensors")
+    return tmp_path
 
 
 @contextlib.contextmanager

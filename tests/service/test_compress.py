@@ -142,7 +142,8 @@ async def test_time_in_the_queue_counts_against_the_deadline(
     async with running(gated) as client, asyncio.timeout(20):
         first = asyncio.create_task(client.post("/v1/compress", json=body(query="first")))
         assert await asyncio.to_thread(gate.arrival) == "first"
-        second = asyncio.create_task(client.post("/v1/compress", json=body(timeout=0.001)))
+        gate.hold(QUERY)
+        second = asyncio.create_task(client.post("/v1/compress", json=body(timeout=0.01)))
         while (await client.get("/ready")).json()["waiting"] < 1:
             pass
         gate.open.set()

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import threading
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,12 +118,32 @@ async def test_time_in_the_queue_is_told_and_taken_off_the_deadline(
 ) -> None:
     async with runner_of(gated) as runner:
         first = await at_the_gate(runner, gate, "first")
-        hurried = await queued(runner, "hurried", timeout=1e-6)
+        gate.hold("hurried")
+        hurried = await queued(runner, "hurried", timeout=0.01)
         gate.open.set()
         served = await hurried
         assert served.context.degraded
         assert served.queue_ms > 0
         assert not (await first).context.degraded
+
+
+@pytest.mark.parametrize(("timeout", "left"), [(60.0, 20.0), (30.0, 0.0)])
+async def test_the_engine_gets_only_the_time_that_is_left_since_arrival(
+    timeout: float, left: float
+) -> None:
+    given: list[float] = []
+
+    class Watched(Engine):
+        def compress(self, query: Any, passages: Any, options: Any, **kwargs: Any) -> Any:
+            given.append(options.timeout)
+            return super().compress(query, passages, replace(options, timeout=None), **kwargs)
+
+    engine = Watched(None, scorer="lexical")
+    async with runner_of(engine) as runner:
+        options = Options(budget=6, tokenizer=lambda text: len(text.split()), timeout=timeout)
+        await runner.run(Call("bridge", PASSAGES, options, time.monotonic() - 40.0))
+    engine.close()
+    assert 0 <= given[0] <= left
 
 
 async def test_what_the_engine_raises_reaches_the_caller_and_the_worker_lives(

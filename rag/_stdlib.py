@@ -1,0 +1,125 @@
+"""Text that every machine with Python has: the documentation in its own standard library.
+
+`pydoc` renders a module from what is installed; here its rendering becomes documents: one for the description of a
+module, one for its functions, one for each class. What only names things (signatures without a word about them, special
+methods, what is inherited) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from importlib import import_module
+from textwrap import dedent
+from typing import TYPE_CHECKING
+
+from .loaders.base import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import ModuleType
+
+MODULES = (
+    *("abc", "argparse", "asyncio", "base64", "bisect", "calendar", "cmd", "collections"),
+    *("concurrent.futures", "configparser", "contextlib", "contextvars", "copy", "csv"),
+    *("dataclasses", "datetime", "decimal", "difflib", "doctest", "email.message", "enum"),
+    *("fileinput", "fnmatch", "fractions", "functools", "getpass", "gettext", "glob", "graphlib"),
+    *("gzip", "hashlib", "heapq", "hmac", "html", "http.client", "http.cookies", "http.server"),
+    *("importlib.metadata", "inspect", "io", "ipaddress", "itertools", "json", "linecache"),
+    *("locale", "logging", "logging.config", "logging.handlers", "lzma", "math", "mimetypes"),
+    *("multiprocessing", "operator", "os", "os.path", "pathlib", "pdb", "pickle", "pkgutil"),
+    *("platform", "pprint", "profile", "queue", "random", "re", "sched", "secrets", "selectors"),
+    *("shelve", "shlex", "shutil", "signal", "smtplib", "socket", "socketserver", "sqlite3"),
+    *("ssl", "statistics", "string", "struct", "subprocess", "sys", "tarfile", "tempfile"),
+    *("textwrap", "threading", "time", "timeit", "tomllib", "traceback", "tracemalloc", "types"),
+    *("typing", "unittest", "unittest.mock", "urllib.parse", "urllib.request", "uuid"),
+    *("warnings", "weakref", "xml.etree.ElementTree", "zipfile", "zlib", "zoneinfo"),
+)
+"""What people ask about; nothing deprecated, nothing that does something when it is imported."""
+
+_SECTION = re.compile(r"^([A-Z][A-Z ]+)$\n", re.MULTILINE)
+_CLASS = re.compile(r"^class (\w+).*$\n", re.MULTILINE)
+_GUTTER = re.compile(r"^ \| {0,2}", re.MULTILINE)
+_RULE = re.compile(r"^-{20,}$\n", re.MULTILINE)
+_ANCESTRY = re.compile(r"^Method resolution order:$\n(?:.+\n)+", re.MULTILINE)
+_DEFINED = re.compile(r"^.+ defined here:$\n", re.MULTILINE)
+_INHERITED = re.compile(r"^.+ inherited from .+:$", re.MULTILINE)
+_ENTRY = re.compile(
+    r"^(?P<signature>(?:async )?(?P<name>\w+).*)\n(?P<body>(?:(?: {4}.*| *)(?:\n|\Z))+)", re.MULTILINE
+)
+_SPECIAL = re.compile(r"__\w+__\b")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def documents(names: Iterable[str] = MODULES) -> Iterator[Document]:
+    """The documentation of modules, one after the other.
+
+    Args:
+        names: Dotted names; a module that is not in this build of Python is passed over.
+    """
+    for name in names:
+        module = _imported(name)
+        if module is not None:
+            yield from parse(name, _rendered(module))
+
+
+def parse(name: str, rendered: str) -> Iterator[Document]:
+    """Cut what `pydoc` renders of a module into documents.
+
+    Args:
+        name: The module's name.
+        rendered: What `pydoc.render_doc` gives, plain.
+    """
+    sections = dict(_parts(_SECTION, _ADDRESS.sub("", rendered)))
+    described = dedent(sections.get("DESCRIPTION", "")).strip()
+    if described:
+        yield Document(described, name, name)
+    functions = _entries(dedent(sections.get("FUNCTIONS", "")))
+    if functions:
+        yield Document(functions, f"{name}()", name)
+    for owner, body in _parts(_CLASS, dedent(sections.get("CLASSES", ""))):
+        text = _class_text(_GUTTER.sub("", body))
+        if text:
+            yield Document(text, f"{name}.{owner}", f"{name}.{owner}")
+
+
+def _imported(name: str) -> ModuleType | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return import_module(name)
+        except ImportError:  # built without it, as without SQLite or LZMA
+            return None
+
+
+def _rendered(module: ModuleType) -> str:
+    import pydoc
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pydoc.render_doc(module, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+
+
+def _parts(heading: re.Pattern[str], text: str) -> Iterator[tuple[str, str]]:
+    """Each heading's first group, with the text up to the next heading."""
+    found = list(heading.finditer(text))
+    ends = (*(match.start() for match in found[1:]), len(text))
+    for match, end in zip(found, ends, strict=False):
+        yield match[1], text[match.end() : end]
+
+
+def _class_text(body: str) -> str:
+    """A class: its docstring, then its own methods and properties that say something."""
+    own = _INHERITED.split(_ANCESTRY.sub("", body), maxsplit=1)[0]
+    described, *defined = _DEFINED.split(_RULE.sub("", own))
+    members = [_entries(part) for part in defined]
+    return "\n\n".join(part for part in (described.strip(), *members) if part)
+
+
+def _entries(text: str) -> str:
+    """Signatures with what is said about them, a heading above each."""
+    return "\n\n".join(
+        f"### {match['name']}\n{match['signature'].rstrip()}\n{match['body'].rstrip()}"
+        for match in _ENTRY.finditer(text)
+        if match["body"].strip() and not _SPECIAL.match(match["name"])
+    )

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from foveate import Adaptive, Engine, Options, Passage, Style
+from foveate.blocks.errors import (
+    BudgetError,
+    EmptyQueryError,
+    InputError,
+    NoPassagesError,
+    UnknownNameError,
+)
+from foveate.compressors import SCORERS, Scorer
+from foveate.reorder import ORDERERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from foveate.blocks.candidates import Candidates, Scores
+    from foveate.blocks.proxy import Proxy
+
+HARBOUR = Passage(
+    "The harbour froze in March 1947. Ships waited outside for nine days. "
+    "The mayor wrote a letter.",
+    "harbour",
+    "Harbour",
+    {"source": "log.txt"},
+)
+STORMS = Passage("Storms came in the autumn. Masts broke on the pier. Nobody was hurt.", "storms")
+TABLE = Passage("| Year | Ice |\n|---|---|\n| 1946 | 3 |\n| 1947 | 41 |\n", "table", "Ice days")
+PASSAGES = [HARBOUR, STORMS, TABLE]
+QUERY = "When did the harbour freeze?"
+
+
+def words(text: str) -> int:
+    return len(text.split())
+
+
+def characters(text: str) -> int:
+    return len(text)
+
+
+class Broken(Scorer):
+    name = "broken"
+
+    def score(self, candidates: Candidates) -> Scores:
+        raise RuntimeError("the device fell off the bus")
+
+
+class Stuck(Scorer):
+    """Never answers until it is let go: a device that hangs."""
+
+    name = "stuck"
+
+    def __init__(self) -> None:
+        self.release = threading.Event()
+
+    def score(self, candidates: Candidates) -> Scores:
+        self.release.wait()
+        raise AssertionError("nobody waits for this")
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    made = Engine(None, scorer="lexical")
+    yield made
+    made.close()
+
+
+def options(budget: Any = 12, **others: Any) -> Options:
+    return Options(budget=budget, tokenizer=words, **others)
+
+
+def test_it_keeps_what_answers_and_says_where_it_stood(engine: Engine) -> None:
+    context = engine.compress(QUERY, PASSAGES, options(8))
+    assert "The harbour froze in March 1947." in context.text
+    best = context.kept[0]
+    assert (best.passage_id, best.start) == ("harbour", 0)
+    assert context.piece_text(best).startswith("The harbour froze")
+    assert context.tokens_after == words(context.text) <= 8
+    assert len(context.kept) + len(context.dropped) == len(context.pieces)
+
+
+@pytest.mark.parametrize("scorer", SCORERS.names())
+@pytest.mark.parametrize("orderer", ORDERERS.names())
+@pytest.mark.parametrize("budget", [15, 0.4, Adaptive(), Adaptive(limit=15)])
+def test_every_scorer_works_with_every_orderer_and_budget(
+    tiny_proxy: Proxy, scorer: str, orderer: str, budget: Any
+) -> None:
+    engine = Engine(tiny_proxy, scorer=scorer, orderer=orderer)
+    context = engine.compress(QUERY, PASSAGES, options(budget))
+    assert not context.degraded
+    assert (context.scorer, context.orderer) == (scorer, orderer)
+    assert context.tokens_after == words(context.text) <= context.limit
+    assert sorted(context.order) == sorted({piece.passage for piece in context.kept})
+    assert all(0 <= piece.score <= 1 for piece in context.pieces)
+    assert all(0 <= score <= 1 for score in context.passage_scores)
+    for index, excerpt in context.excerpts():
+        for part in excerpt.split("…"):
+            assert part.strip() in PASSAGES[index].text
+
+
+texts = st.lists(st.text(min_size=0, max_size=80), min_size=1, max_size=4)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts, st.integers(1, 60), st.booleans(), st.booleans())
+def test_no_text_and_no_budget_lead_over_the_limit(
+    engine: Engine, sources: list[str], budget: int, numbered: bool, titled: bool
+) -> None:
+    passages = [Passage(text, title=text[:5] if titled else "") for text in sources]
+    asked = Options(budget=budget, tokenizer=characters, style=Style(numbered=numbered))
+    context = engine.compress("any question", passages, asked)
+    assert len(context.text) == context.tokens_after <= budget
+    assert context.tokens_after <= context.tokens_before
+    tiled = [
+        "".join(context.piece_text(p) for p in context.pieces if p.passage == i)
+        for i in range(len(sources))
+    ]
+    assert tiled == sources
+
+
+@pytest.mark.parametrize("budget", [1.0, 10_000])
+def test_a_budget_that_holds_everything_returns_it_unchanged(engine: Engine, budget: Any) -> None:
+    context = engine.compress(QUERY, [STORMS], options(budget))
+    assert context.text == STORMS.text
+    assert context.ratio == 1.0
+    assert {piece.reason for piece in context.pieces} == {"all fits"}
+
+
+def test_a_table_row_comes_with_its_header(engine: Engine) -> None:
+    context = engine.compress("ice days 1947", [TABLE, STORMS], options(0.5))
+    rows = [context.piece_text(piece) for piece in context.kept]
+    assert any("1947" in row for row in rows)
+    assert any("Year" in row for row in rows)
+
+
+def test_pins_stay_by_passage_and_by_span(engine: Engine) -> None:
+    whole = engine.compress(QUERY, PASSAGES, options(16, pins=["storms"]))
+    assert "Nobody was hurt." in whole.text
+    span = engine.compress(QUERY, PASSAGES, options(6, pins=[("storms", 30, 35)]))
+    assert "Masts broke on the pier." in span.text
+    assert "Nobody" not in span.text
+    assert {p.reason for p in span.kept if p.passage_id == "storms"} == {"pinned"}
+
+
+def test_pins_that_do_not_fit_and_pins_that_name_nothing_are_refused(engine: Engine) -> None:
+    with pytest.raises(BudgetError, match="pinned text does not fit into 3 tokens"):
+        engine.compress(QUERY, PASSAGES, options(3, pins=["storms"]))
+    with pytest.raises(InputError, match="names no passage; passage ids are: harbour, storms"):
+        engine.compress(QUERY, PASSAGES, options(pins=["nowhere"]))
+
+
+@pytest.mark.parametrize(
+    ("query", "passages", "changes", "error"),
+    [
+        ("", PASSAGES, {}, EmptyQueryError),
+        (" \n", PASSAGES, {}, EmptyQueryError),
+        (QUERY, [], {}, NoPassagesError),
+        (QUERY, "one string", {}, InputError),
+        (QUERY, [42], {}, InputError),
+        (QUERY, [{"body": "no text"}], {}, InputError),
+        (QUERY, PASSAGES, {"budget": 0}, BudgetError),
+        (QUERY, PASSAGES, {"budget": -3}, BudgetError),
+        (QUERY, PASSAGES, {"scorer": "best"}, UnknownNameError),
+        (QUERY, PASSAGES, {"orderer": "best"}, UnknownNameError),
+        (QUERY, PASSAGES, {"tokenizer": "no-such-encoding"}, UnknownNameError),
+        (QUERY, PASSAGES, {"tokenizer": 3}, InputError),
+        (QUERY, PASSAGES, {"tokenizer": None}, InputError),
+    ],
+)
+def test_bad_input_is_refused_by_a_typed_error(
+    engine: Engine, query: str, passages: Any, changes: dict[str, Any], error: type[Exception]
+) -> None:
+    names = {key: changes.pop(key) for key in ("scorer", "orderer") if key in changes}
+    asked = Options(**{"budget": 12, "tokenizer": words, **changes})
+    with pytest.raises(error):
+        engine.compress(query, passages, asked, **names)
+
+
+def test_a_fault_degrades_to_bm25_within_the_same_budget(tiny_proxy: Proxy) -> None:
+    context = Engine(tiny_proxy, scorer=Broken()).compress(QUERY, PASSAGES, options(8))
+    plain = Engine(None, scorer="lexical").compress(QUERY, PASSAGES, options(8))
+    assert context.degraded
+    assert context.degraded_reason == "RuntimeError: the device fell off the bus"
+    assert (context.text, context.scorer) == (plain.text, "lexical")
+
+
+def test_a_proxy_that_fails_while_reading_degrades_too(
+    tiny_proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(tiny_proxy.model.base_model, "forward", fail)
+    engine = Engine(tiny_proxy, orderer="attention-sorting")
+    context = engine.compress(QUERY, PASSAGES, options(8))
+    assert context.degraded
+    assert "out of memory" in context.degraded_reason
+    assert (context.scorer, context.orderer) == ("lexical", "original")
+
+
+def test_past_a_deadline_bm25_answers(tiny_proxy: Proxy) -> None:
+    stuck = Stuck()
+    engine = Engine(tiny_proxy, scorer=stuck)
+    context = engine.compress(QUERY, PASSAGES, options(8, timeout=0.2))
+    stuck.release.set()
+    engine.close()
+    assert context.degraded
+    assert "not done within 0.2 s" in context.degraded_reason
+    assert "The harbour froze" in context.text
+
+
+def test_a_deadline_that_is_met_changes_nothing(tiny_proxy: Proxy) -> None:
+    engine = Engine(tiny_proxy)
+    timed = engine.compress(QUERY, PASSAGES, options(8, timeout=60.0))
+    free = engine.compress(QUERY, PASSAGES, options(8))
+    engine.close()
+    assert not timed.degraded
+    assert timed.text == free.text
+
+
+def test_the_callers_objects_come_back_untouched(tiny_proxy: Proxy) -> None:
+    before = copy.deepcopy(PASSAGES)
+    context = Engine(tiny_proxy, orderer="score").compress(QUERY, PASSAGES, options(8))
+    assert before == PASSAGES
+    assert context.passages == tuple(PASSAGES)
+    assert context.passages[0].metadata is HARBOUR.metadata
+
+
+def test_async_and_batch_give_what_sync_gives(tiny_proxy: Proxy) -> None:
+    engine = Engine(tiny_proxy)
+    alone = engine.compress(QUERY, PASSAGES, options(8))
+    awaited = asyncio.run(engine.acompress(QUERY, PASSAGES, options(8)))
+    batch = engine.compress_batch([(QUERY, PASSAGES), ("Who wrote?", PASSAGES)], options(8))
+    assert alone.text == awaited.text == batch[0].text
+    assert batch[1].query == "Who wrote?"
+
+
+def test_a_lexical_request_never_wakes_the_proxy(
+    tiny_proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tiny_proxy, "encode", None)
+    context = Engine(tiny_proxy, scorer="lexical").compress(QUERY, PASSAGES, options(8))
+    assert not context.degraded
+    assert "encode" not in context.timings
+
+
+def test_random_is_the_same_for_the_same_seed(engine: Engine) -> None:
+    from foveate.compressors.random import Random
+
+    first, again = (
+        engine.compress(QUERY, PASSAGES, options(8), scorer=Random(7)).text for _ in range(2)
+    )
+    assert first == again
+
+
+def test_the_line_that_a_context_prints(engine: Engine) -> None:
+    line = repr(engine.compress(QUERY, PASSAGES, options(8)))
+    assert line.startswith("Context(1 of 3 passages, ")
+    assert " tokens, " in line
+    assert line.endswith(" ms)")
+
+
+@pytest.mark.parametrize("tokenizer", ["tiny", "function"])
+def test_the_budget_holds_in_the_callers_tokenizer(
+    engine: Engine, tiny_tokenizer: Any, tokenizer: str
+) -> None:
+    chosen = tiny_tokenizer if tokenizer == "tiny" else characters
+    context = engine.compress(QUERY, PASSAGES, Options(budget=60, tokenizer=chosen))
+    assert context.tokens_after <= 60
+    assert len(context.text.encode() if tokenizer == "tiny" else context.text) <= 60
+
+
+@pytest.mark.model
+def test_the_default_proxy_finds_the_sentence_that_shares_no_word(default_proxy: Proxy) -> None:
+    passages = [
+        "Marta Oduya studied law in Turin. She plays the cello in an amateur quartet.",
+        "Jonas Weil bakes bread. He opened his shop in 1998.",
+    ]
+    context = Engine(default_proxy).compress(
+        "Which musical instrument does Marta Oduya perform on?", passages, Options(budget=0.4)
+    )
+    assert "cello" in context.text
+    assert np.isfinite(context.nothing)
