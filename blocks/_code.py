@@ -30,10 +30,11 @@ _CODE_LINE = re.compile(
         | (?:return|yield|raise|throw|assert)\b.{0,200}[\])};'"]$ | return(?:\ [\w.]+)?;?$
         | (?:public|private|protected|static)\ .{0,200}[{;(]$
         | [\w.\[\]"']{1,80}(?:,\ ?[\w.]{1,40}|:\ ?[\w.\[\]]{1,40})?\ *(?:[-+*/|&:]|)=\ *\S
-        | [\w.]{1,80}\(.{0,200}\)[;,:]?$ | ["'][^"'\n]{1,80}["']\ *: | [{}\[\])(]+[;,]?$
+        | [\w.]{1,80}\(.{0,200}\)[;,:]?$ | ["'][^"'\n]{1,80}["']\ *(?::|,?$) | [{}\[\])(]+[;,]?$
         | </?\w[^>\n]{0,200}>$ | // | /\* | \*/ | \"\"\" | ''' | .{0,200}[{;]$ )""",
     re.VERBOSE,
 )
+_CODE_SIGN = re.compile(r"[={}\[\];<>$_\\|&]|\w\(")
 _COMMENT = re.compile(r"#(?: |$)|@\w|//|--(?: |$)")
 _WORD = re.compile(r"[(\"'“‘]?[^\W\d_]+(?:['’-][^\W\d_]+)*[.,;:!?)\"'”’]*(?=\s|$)")
 _SIGNATURE = re.compile(
@@ -45,7 +46,7 @@ _GOES_ON = re.compile(r"[})\]]|(?:else|elif|except|finally|catch|end|fi|done|esa
 _JUDGED_LINES = 30  # a block is judged by its first lines
 _CODE_SHARE, _PROSE_SHARE, _FEWEST_WORDS = 0.6, 0.7, 4
 _CODE_INDENT = 4
-# Statements are grouped up to this length; a blank line parts them from this length on.
+# Statements are grouped up to this length, or up to a blank line, but not left alone if tiny.
 _GROUP_SIZE, _SMALL_GROUP_SIZE = 64.0, 8.0
 
 
@@ -80,7 +81,7 @@ def code_end(source: Source, first: int, *, in_list: bool) -> int:
     """One past the last line of the code without a fence at line `first`, or `first` if none."""
     stop = source.block_end(first)
     may_be_set_in = not in_list and _is_deep(source, first)
-    set_in = may_be_set_in and not _reads_as_prose(source, first, stop)
+    set_in = may_be_set_in and not _reads_as_text(source, first, stop)
     if not (set_in or _is_code(source, first, stop)):
         return first
     opened = _leaves_docstring_open(source, first, stop, opened=False)
@@ -116,7 +117,11 @@ def _is_code(source: Source, first: int, stop: int) -> bool:
         return False
     judged = range(first, min(stop, first + _JUDGED_LINES))
     lines = [line for line in map(source.shown, judged) if not _COMMENT.match(line)]
-    return sum(map(_is_code_line, lines)) >= max(_CODE_SHARE * len(judged), 1)
+    if not lines:
+        return len(judged) > 1  # a lone "# ..." is a heading, several are a comment
+    if stop - first == 1 and _reads_as_text(source, first, stop):
+        return False
+    return sum(map(_is_code_line, lines)) >= _CODE_SHARE * len(lines)
 
 
 def _is_code_line(shown: str) -> bool:
@@ -130,10 +135,13 @@ def _is_deep(source: Source, first: int) -> bool:
     return line.gap and line.indent >= around + _CODE_INDENT
 
 
-def _reads_as_prose(source: Source, first: int, stop: int) -> bool:
-    words = " ".join(map(source.shown, range(first, min(stop, first + _JUDGED_LINES)))).split()
+def _reads_as_text(source: Source, first: int, stop: int) -> bool:
+    """Whether most of a block is plain words, or nothing in it has a use in code."""
+    shown = " ".join(map(source.shown, range(first, min(stop, first + _JUDGED_LINES))))
+    words = shown.split()
     plain = sum(bool(_WORD.match(word)) or not word.isascii() for word in words)
-    return len(words) >= _FEWEST_WORDS and plain >= _PROSE_SHARE * len(words)
+    wordy = len(words) >= _FEWEST_WORDS and plain >= _PROSE_SHARE * len(words)
+    return wordy or not _CODE_SIGN.search(shown)
 
 
 def _belongs(source: Source, first: int, start: int, stop: int) -> bool:
@@ -143,8 +151,10 @@ def _belongs(source: Source, first: int, start: int, stop: int) -> bool:
         return False
     if line.indent < head.indent or is_rule(source.shown(start)):
         return False
+    if line.indent > head.indent and _BEGINS_CODE.match(source.shown(first)):
+        return True
     if line.indent > head.indent or _is_deep(source, first):
-        return not _reads_as_prose(source, start, stop)
+        return not _reads_as_text(source, start, stop)
     return _is_code(source, start, stop)
 
 
@@ -160,8 +170,8 @@ def _groups(source: Source, first: int, stop: int) -> Iterator[int]:
     for number, behind in pairwise(ends):
         line = source.lines[number]
         added = source.ruler.size(line.start, source.lines[behind - 1].end)
-        parted = line.gap and size >= _SMALL_GROUP_SIZE
-        if number == first or parted or size + added > _GROUP_SIZE:
+        full = line.gap or size + added > _GROUP_SIZE
+        if number == first or (full and size >= _SMALL_GROUP_SIZE):
             yield line.start
             size = 0.0
         size += added

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .base import Candidates
 
 ATTENTION = ("attention", "looked")
-LEXICAL = ("bm25", "bm25_share", "passage_bm25")
+LEXICAL = ("bm25", "passage_bm25")
 PLACE = ("title_in_query", "length", "first")
 FUSED = (*ATTENTION, "title_attention", *LEXICAL, *PLACE, "bridge", "named")
 """The features of the fused score, in the order its weights are printed."""
@@ -72,13 +72,7 @@ class Features:
     @cached_property
     def bm25(self) -> NDArray[np.float64]:
         """BM25 of title and unit, standardised."""
-        return standardise(self._bm25[0])
-
-    @cached_property
-    def bm25_share(self) -> NDArray[np.float64]:
-        """BM25 as a share of the most that any unit could reach. Absolute."""
-        raw, best = self._bm25
-        return raw / best if best else raw
+        return standardise(bm25(self._query, self._documents)[0])
 
     @cached_property
     def passage_bm25(self) -> NDArray[np.float64]:
@@ -142,10 +136,6 @@ class Features:
     @cached_property
     def _documents(self) -> list[Counter[str]]:
         return unit_terms(self._candidates)
-
-    @cached_property
-    def _bm25(self) -> tuple[NDArray[np.float64], float]:
-        return bm25(self._query, self._documents)
 
     @cached_property
     def _top(self) -> list[int]:

@@ -52,7 +52,8 @@ class Lexical(Scorer):
         raw, best = bm25(query, documents)
         units = raw / best if best > 0 else raw
         passages = best_per_passage(candidates, units)
-        return Scores(units, passages, nothing=1.0 - float(units.max(initial=0.0)))
+        # BM25 can say that no word was found; how far a found one answers, it cannot.
+        return Scores(units, passages, nothing=float(not units.any()))
 
 
 def unit_terms(candidates: Candidates) -> list[Counter[str]]:

@@ -20,20 +20,17 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MODULES = (
-    *("abc", "argparse", "asyncio", "base64", "bisect", "calendar", "cmd", "collections"),
-    *("concurrent.futures", "configparser", "contextlib", "contextvars", "copy", "csv"),
-    *("dataclasses", "datetime", "decimal", "difflib", "doctest", "email.message", "enum"),
-    *("fileinput", "fnmatch", "fractions", "functools", "getpass", "gettext", "glob", "graphlib"),
-    *("gzip", "hashlib", "heapq", "hmac", "html", "http.client", "http.cookies", "http.server"),
-    *("importlib.metadata", "inspect", "io", "ipaddress", "itertools", "json", "linecache"),
-    *("locale", "logging", "logging.config", "logging.handlers", "lzma", "math", "mimetypes"),
-    *("multiprocessing", "operator", "os", "os.path", "pathlib", "pdb", "pickle", "pkgutil"),
-    *("platform", "pprint", "profile", "queue", "random", "re", "sched", "secrets", "selectors"),
-    *("shelve", "shlex", "shutil", "signal", "smtplib", "socket", "socketserver", "sqlite3"),
-    *("ssl", "statistics", "string", "struct", "subprocess", "sys", "tarfile", "tempfile"),
-    *("textwrap", "threading", "time", "timeit", "tomllib", "traceback", "tracemalloc", "types"),
-    *("typing", "unittest", "unittest.mock", "urllib.parse", "urllib.request", "uuid"),
-    *("warnings", "weakref", "xml.etree.ElementTree", "zipfile", "zlib", "zoneinfo"),
+    *("argparse", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures"),
+    *("configparser", "contextlib", "copy", "csv", "dataclasses", "datetime", "email.message"),
+    *("enum", "fnmatch", "fractions", "functools", "getpass", "glob", "graphlib", "gzip"),
+    *("hashlib", "heapq", "hmac", "html", "http.client", "http.cookies", "http.server"),
+    *("importlib.metadata", "io", "ipaddress", "itertools", "json", "logging", "logging.config"),
+    *("logging.handlers", "math", "multiprocessing", "operator", "os", "os.path", "pathlib"),
+    *("pickle", "pprint", "queue", "random", "re", "secrets", "shelve", "shlex", "shutil"),
+    *("signal", "smtplib", "socket", "sqlite3", "statistics", "string", "struct", "subprocess"),
+    *("sys", "tarfile", "tempfile", "textwrap", "threading", "time", "timeit", "tomllib"),
+    *("traceback", "types", "typing", "urllib.parse", "urllib.request", "uuid", "warnings"),
+    *("weakref", "xml.etree.ElementTree", "zipfile", "zlib", "zoneinfo"),
 )
 """What people ask about; nothing deprecated, nothing that does something when it is imported."""
 
@@ -45,7 +42,8 @@ _ANCESTRY = re.compile(r"^Method resolution order:$\n(?:.+\n)+", re.MULTILINE)
 _DEFINED = re.compile(r"^.+ defined here:$\n", re.MULTILINE)
 _INHERITED = re.compile(r"^.+ inherited from .+:$", re.MULTILINE)
 _ENTRY = re.compile(
-    r"^(?P<signature>(?:async )?(?P<name>\w+).*)\n(?P<body>(?:(?: {4}.*| *)(?:\n|\Z))+)", re.MULTILINE
+    r"^(?P<signature>(?:async )?(?P<name>\w+).*)\n(?P<body>(?:(?: {4}.*| *)(?:\n|\Z))+)",
+    re.MULTILINE,
 )
 _SPECIAL = re.compile(r"__\w+__\b")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

@@ -61,7 +61,7 @@ def compress(
         ModelNotFoundError: The proxy is not on this machine; run `foveate models pull`.
     """
     options = Options(budget, tokenizer, tuple(pins), timeout, Style(titles, numbered))
-    return _engine(proxy).compress(query, passages, options, scorer=scorer, orderer=orderer)
+    return default_engine(proxy).compress(query, passages, options, scorer=scorer, orderer=orderer)
 
 
 async def acompress(query: str, passages: Iterable[PassageLike], **options: Any) -> Context:
@@ -109,7 +109,8 @@ def load_proxy(
     )
 
 
-def _engine(proxy: Proxy | str | Path) -> Engine:
+def default_engine(proxy: Proxy | str | Path = "default") -> Engine:
+    """The engine that `compress` uses for a proxy; made once per process, with its model."""
     from foveate.blocks.proxy import Proxy
 
     return _engine_of(proxy if isinstance(proxy, Proxy) else _shared_proxy(str(proxy)))

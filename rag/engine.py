@@ -98,8 +98,18 @@ class Engine:
         *,
         scorer: str | Scorer | None = None,
         orderer: str | Orderer | None = None,
+        deadline: Deadline | None = None,
     ) -> Context:
         """Choose, order and render what the generator should see.
+
+        Args:
+            query: The question.
+            passages: What to choose from.
+            options: Budget, tokenizer, pins, timeout, style.
+            scorer: Another scorer than the engine's, for this call.
+            orderer: Another orderer than the engine's, for this call.
+            deadline: A running deadline instead of `options.timeout`; whoever holds it can call the
+                reading off, and BM25 answers.
 
         Raises:
             InputError: The query, the passages, the budget, a name or a pin cannot be used.
@@ -108,7 +118,7 @@ class Engine:
         """
         options = options or Options()
         clock = Clock()
-        deadline = Deadline(options.timeout)
+        deadline = deadline or Deadline(options.timeout)
         check_budget(options.budget)
         use = SCORERS.make(scorer) if scorer else self.scorer
         place = ORDERERS.make(orderer) if orderer else self.orderer

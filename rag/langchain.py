@@ -191,6 +191,6 @@ def _query_and_documents(input: Any) -> tuple[str, Sequence[Document]]:
 
 
 def _default_engine() -> Engine:
-    from .api import _engine
+    from .api import default_engine
 
-    return _engine("default")
+    return default_engine("default")

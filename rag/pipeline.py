@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from foveate.blocks.deadline import Deadline
 from foveate.blocks.errors import EmptyQueryError, InputError
 
 from .engine import Engine, Options
@@ -99,26 +100,47 @@ class Pipeline:
         """
         return self.engine.compress(query, self.retrieve(query), options or self.options)
 
-    def ask(self, query: str, *, max_tokens: int = 256, options: Options | None = None) -> Answer:
+    def ask(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 256,
+        options: Options | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
         """Answer a query from the indexed text, with citations.
+
+        Args:
+            query: The question.
+            max_tokens: Longest answer.
+            options: Other options than the pipeline's, for this call.
+            timeout: Seconds until the answer is due; `options.timeout` bounds the context alone.
 
         Raises:
             InputError: The query is empty, nothing was found, or there is no generator.
             GeneratorError: The generator did not answer.
+            DeadlineExceededError: It did not answer in time.
         """
-        generator = self._generator()
+        generator, deadline = self._generator(), Deadline(timeout)
+        context, spent = self._prepare(query, options)
         start = time.perf_counter()
-        passages = self.retrieve(query)
-        found = time.perf_counter()
-        context = self.engine.compress(query, passages, options or self.options)
-        ready = time.perf_counter()
-        text = generator.generate(context, max_tokens=max_tokens)
-        timings = {
-            "retrieve": (found - start) * 1000,
-            "context": (ready - found) * 1000,
-            "generate": (time.perf_counter() - ready) * 1000,
-        }
-        return Answer(text, context, cited(text, context), timings)
+        text = generator.generate(context, max_tokens=max_tokens, deadline=deadline)
+        return _answer(text, context, {**spent, "generate": _since(start)})
+
+    async def aask(
+        self,
+        query: str,
+        *,
+        max_tokens: int = 256,
+        options: Options | None = None,
+        timeout: float | None = None,
+    ) -> Answer:
+        """`ask` without blocking the event loop."""
+        generator, deadline = self._generator(), Deadline(timeout)
+        context, spent = await asyncio.to_thread(self._prepare, query, options)
+        start = time.perf_counter()
+        text = await generator.agenerate(context, max_tokens=max_tokens, deadline=deadline)
+        return _answer(text, context, {**spent, "generate": _since(start)})
 
     def stream(self, query: str, *, max_tokens: int = 256) -> tuple[Context, Iterator[str]]:
         """The context at once, and the answer piece by piece."""
@@ -126,17 +148,27 @@ class Pipeline:
         context = self.context(query)
         return context, generator.stream(context, max_tokens=max_tokens)
 
-    async def aask(
-        self, query: str, *, max_tokens: int = 256, options: Options | None = None
-    ) -> Answer:
-        """`ask` without blocking the event loop."""
-        return await asyncio.to_thread(self.ask, query, max_tokens=max_tokens, options=options)
-
     def ask_batch(self, queries: Iterable[str], *, max_tokens: int = 256) -> list[Answer]:
         """`ask` for many queries; passages that they share are read once."""
         return [self.ask(query, max_tokens=max_tokens) for query in queries]
+
+    def _prepare(self, query: str, options: Options | None) -> tuple[Context, dict[str, float]]:
+        start = time.perf_counter()
+        passages = self.retrieve(query)
+        retrieve = _since(start)
+        start = time.perf_counter()
+        context = self.engine.compress(query, passages, options or self.options)
+        return context, {"retrieve": retrieve, "context": _since(start)}
 
     def _generator(self) -> Generator:
         if self.generator is None:
             raise InputError("this pipeline has no generator; pass generator=... or use .context()")
         return self.generator
+
+
+def _answer(text: str, context: Context, timings: Mapping[str, float]) -> Answer:
+    return Answer(text, context, cited(text, context), timings)
+
+
+def _since(start: float) -> float:
+    return (time.perf_counter() - start) * 1000

