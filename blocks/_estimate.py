@@ -114,7 +114,7 @@ def _token_costs(codes: NDArray[np.uint32]) -> NDArray[np.float32]:
     same[1:] = codes[1:] == codes[:-1]
     _add_words(costs, kinds)
     mark = kinds == _MARK
-    costs += 1.3 * (mark & ~_shift(mark)) + 0.22 * (mark & _shift(mark) & ~same)
+    costs += 1.2 * (mark & ~_shift(mark)) + 0.22 * (mark & _shift(mark) & ~same)
     costs += np.where(_IS_RULE[codes], 0.06, 0.25) * (mark & same)
     space, line = kinds == _SPACE, kinds == _BREAK
     blank = space | line

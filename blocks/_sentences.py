@@ -21,7 +21,7 @@ _MAY_END = re.compile("[.!?)\u0370-\u1fff\u203c-\U0010ffff]")
 
 # No longer piece than this is joined to its neighbour for saying nothing on its own.
 CRUMB_CHARS = 24
-_OPENERS = "\"'“‘«„‚([{「『（【《¿¡"
+_OPENERS, _MOST_OPENERS = "\"'“‘«„‚([{「『（【《¿¡", 4
 # "1." or "b)" at the end of a sentence belongs to the one after it.
 _ENUMERATOR = re.compile(r"(?:(?<=\s)|^)[•⁃*(-]?(?P<value>\d{1,3}|[a-zA-Z])(?:\.\)|[.)])\s*")
 _ENUMERATOR_AT_END = re.compile(_ENUMERATOR.pattern + "$")
@@ -61,8 +61,7 @@ def sentence_starts(text: str, start: int, end: int, *, language: str) -> list[i
     if not _MAY_END.search(text, start, end):
         return [start]
     found = list(_boundaries(text, start, end, language, _plain))
-    if any(map(text[start:end].__contains__, "。！？")):
-        found = sorted({*found, *(m.end() for m in _HAN_FINAL.finditer(text, start, end))})
+    found = sorted({*found, *(mark.end() for mark in _HAN_FINAL.finditer(text, start, end))})
     found = list(_open_quotations(text, [start, *found, end], language))
     return _join_closers(text, [start, *_settle(text, start, found), end])
 
@@ -85,14 +84,14 @@ def _first_characters(window: str, offset: int, language: str) -> list[int]:
     if not _MAY_END.search(window):
         return []
     found = []
-    for sentence in _split(language, window)[1:]:
+    for sentence in _ask_sentencex(language, window)[1:]:
         shown: str = sentence["text"].lstrip()
         if shown:
             found.append(offset + sentence["end_index"] - len(shown))
     return found
 
 
-def _split(language: str, window: str) -> list[dict[str, Any]]:
+def _ask_sentencex(language: str, window: str) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = sentencex.get_sentence_boundaries(language, window)
     except BaseException as error:  # a panic of the Rust code is no Exception
@@ -124,14 +123,15 @@ def _settle(text: str, start: int, found: list[int]) -> Iterator[int]:
     previous = start
     for cut in found:
         moved = _before_enumerator(text, previous, _before_openers(text, previous, cut))
-        if moved > previous and not (is_crumb(text[previous:moved]) or _goes_on(text, moved)):
+        crumb = moved - previous <= CRUMB_CHARS and is_crumb(text[previous:moved])
+        if moved > previous and not (crumb or _goes_on(text, moved)):
             previous = moved
             yield moved
 
 
 def _before_openers(text: str, previous: int, cut: int) -> int:
     first = cut
-    while first > previous and text[first - 1] in _OPENERS:
+    while first > max(previous, cut - _MOST_OPENERS) and text[first - 1] in _OPENERS:
         first -= 1
     return first if first == previous or text[first - 1].isspace() else cut
 
@@ -142,13 +142,13 @@ def _before_enumerator(text: str, previous: int, cut: int) -> int:
     if not mark or mark.start() <= previous:
         return cut
     before = _ENUMERATOR.match(text, previous)
-    if before and follows(before["value"], mark["value"]):
+    if before and _follows(before["value"], mark["value"]):
         return mark.start()
-    opens = mark["value"] in _FIRST_VALUES and text[previous : mark.start()].rstrip()[-1] in _FINAL
-    return mark.start() if opens else cut
+    ends = text[max(previous, mark.start() - _ENUMERATOR_CHARS) : mark.start()].rstrip()[-1:]
+    return mark.start() if mark["value"] in _FIRST_VALUES and ends in _FINAL else cut
 
 
-def follows(before: str, value: str) -> bool:
+def _follows(before: str, value: str) -> bool:
     """Whether a list counts from `before` to `value`."""
     if before.isdecimal() and value.isdecimal():
         return int(value) == int(before) + 1

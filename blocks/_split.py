@@ -89,7 +89,7 @@ def _best_cut(
         for cut in (ideal - distance, ideal + distance):
             if start < cut <= high and not (text[cut].isspace() or _tears(text, start, cut)):
                 return cut
-    return max(high, start + 1)
+    return _skip_space(text, max(high, start + 1))
 
 
 def _skip_space(text: str, cut: int) -> int:
@@ -105,7 +105,7 @@ def _tears(text: str, start: int, cut: int) -> bool:
 def _joins(text: str, cut: int) -> bool:
     """Whether the characters on both sides of `cut` are seen as one."""
     before, after = text[cut - 1], text[cut]
-    return (
+    return not before.isspace() and (
         after in _JOINERS
         or before in _JOINERS
         or before in _LEADING_VOWELS

@@ -39,7 +39,8 @@ class Block:
     @property
     def units(self) -> int:
         """Number of units in this block."""
-        return self.baseline.shape[1] - 2
+        columns: int = self.baseline.shape[1]
+        return columns - 2
 
     @property
     def nbytes(self) -> int:

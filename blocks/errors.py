@@ -100,7 +100,7 @@ class UnsupportedModelError(ModelError):
 
     def __init__(self, model: str, reason: str) -> None:
         self.model, self.reason = model, reason
-        super().__init__(f"{model} cannot serve as proxy: {reason}")
+        super().__init__(f"{model} cannot be used: {reason}")
 
 
 class StoreError(FoveateError):

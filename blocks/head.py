@@ -60,7 +60,7 @@ class ReadingPrompt:
         """Ids of the title line; empty if there is no title."""
         if not passage.title:
             return []
-        return self.tokenizer.encode_text(passage.title + "\n").ids.tolist()
+        return list(map(int, self.tokenizer.encode_text(passage.title + "\n").ids))
 
     def text(self, text: str) -> Tokens:
         """Tokens of a passage's text and of the blank line behind it, whose span is empty."""

@@ -1,9 +1,9 @@
 """Choosing the heads of a model and the weights of its scores, on records whose evidence is known.
 
-Heads: each head alone is asked to rank a record's units by its attention, all heads of all layers
-in one reading (the detection of QRHead, https://arxiv.org/abs/2506.09944, section 3.1, with units
-in place of documents); the best are then joined greedily while the ranking of their mean improves.
-Depth costs time, so that of two sets as good the shallower wins.
+Heads: each head alone ranks a record's units by its attention, all heads of all layers in one
+reading (the detection of QRHead, https://arxiv.org/abs/2506.09944, section 3.1, with units in place
+of documents). Those nearly as good as the best are kept; a greedy search for heads that complement
+each other did better on the set itself and worse on any other.
 
 Weights: logistic regression on the units of all records, each record once as it is and once
 without the passages that hold its evidence, so that the score learns what it looks like when
@@ -38,10 +38,8 @@ if TYPE_CHECKING:
     from foveate.blocks.reading import Head, Reading
 
 MAX_HEADS = 8
-FINALISTS = 32
-"""Best single heads that the greedy choice considers."""
-DEPTH_TOLERANCE = 0.003
-"""AUC that a shallower set of heads may give up."""
+AUC_TOLERANCE = 0.03
+"""How far below the best head another may be to be kept."""
 
 SCORERS = {"retrieval-heads": ATTENTION, "fused": FUSED}
 
@@ -88,6 +86,7 @@ def calibrate(
     proxy: Proxy,
     examples: Sequence[Example],
     *,
+    more: Sequence[Example] = (),
     source: str,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Probe:
@@ -96,7 +95,8 @@ def calibrate(
     Args:
         proxy: The model; its own heads do not matter.
         examples: Records with known evidence.
-        source: Name of the set, for the record.
+        more: Further records, for the weights alone.
+        source: Name of the sets, for the record.
         progress: Told the stage and how far it is.
     """
     config = proxy.model.config
@@ -109,7 +109,7 @@ def calibrate(
     pairs = list(_read_all(wide, examples, "rank heads", progress))
     heads = choose_heads(pairs, wide.heads)
     narrow = proxy.with_heads(heads)
-    features, labels = _features(narrow, examples, progress)
+    features, labels = _features(narrow, [*examples, *more], progress)
     return Probe(
         model=proxy.name,
         fingerprint=proxy.fingerprint,
@@ -120,7 +120,8 @@ def calibrate(
         },
         provenance={
             "source": source,
-            "records": len(examples),
+            "records_for_heads": len(examples),
+            "records_for_weights": len(examples) + len(more),
             "auc_of_heads": round(_auc_of(pairs, [wide.heads.index(h) for h in heads]), 4),
         },
     )
@@ -129,16 +130,10 @@ def calibrate(
 def choose_heads(
     pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[Head]
 ) -> tuple[Head, ...]:
-    """The shallowest of the best sets of heads, best head first."""
+    """The heads that rank evidence best, best first."""
     single = np.array([_auc_of(pairs, [i]) for i in range(len(heads))])
-    order = np.argsort(-single, kind="stable")
-    best: dict[int, tuple[float, list[int]]] = {}
-    for depth in sorted({layer + 1 for layer, _ in (heads[i] for i in order[:FINALISTS])}):
-        within = [int(i) for i in order if heads[i][0] < depth][:FINALISTS]
-        best[depth] = _join_greedily(pairs, within)
-    goal = max(auc for auc, _ in best.values()) - DEPTH_TOLERANCE
-    chosen = next(found for _, (auc, found) in sorted(best.items()) if auc >= goal)
-    return tuple(heads[i] for i in chosen)
+    best = np.argsort(-single, kind="stable")[:MAX_HEADS]
+    return tuple(heads[i] for i in best if single[i] >= single.max() - AUC_TOLERANCE)
 
 
 def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
@@ -217,20 +212,6 @@ def _features(
             rows.append(Features(candidates).matrix(FUSED))
             labels.append(gold_units(candidates, variant.gold))
     return np.concatenate(rows), np.concatenate(labels).astype(np.float64)
-
-
-def _join_greedily(
-    pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], candidates: Sequence[int]
-) -> tuple[float, list[int]]:
-    chosen: list[int] = []
-    reached = 0.0
-    while len(chosen) < MAX_HEADS:
-        trials = [(_auc_of(pairs, [*chosen, i]), i) for i in candidates if i not in chosen]
-        gained, head = max(trials, default=(0.0, -1))
-        if gained <= reached:
-            break
-        reached, chosen = gained, [*chosen, head]
-    return reached, chosen
 
 
 def _auc_of(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[int]) -> float:

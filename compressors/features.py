@@ -53,21 +53,20 @@ class Features:
     @cached_property
     def attention(self) -> NDArray[np.float64]:
         """Log attention mass, standardised for each head, averaged over heads."""
-        return standardise(np.log(self._candidates.reading.mass + _TINY)).mean(0)
+        return _over_heads(standardise(np.log(self._candidates.reading.mass + _TINY)))
 
     @cached_property
     def looked(self) -> NDArray[np.float64]:
         """Log attention mass over the shared head's, averaged over probed heads. Absolute."""
         reading = self._candidates.reading
         odds = np.log(reading.mass + _TINY) - np.log(reading.head_share + _TINY)[:, None]
-        mean: NDArray[np.float64] = odds.mean(0)
-        return mean
+        return _over_heads(odds)
 
     @cached_property
     def title_attention(self) -> NDArray[np.float64]:
         """Log attention on the passage's title line, standardised over passages."""
         titles = np.log(self._candidates.reading.titles + _TINY)
-        return standardise(titles).mean(0)[self._owners]
+        return _over_heads(standardise(titles))[self._owners]
 
     @cached_property
     def bm25(self) -> NDArray[np.float64]:
@@ -154,3 +153,8 @@ def standardise(values: NDArray[np.floating] | list[float]) -> NDArray[np.float6
     flat = np.zeros_like(centred)
     scaled: NDArray[np.float64] = np.divide(centred, deviation, out=flat, where=deviation > 1e-12)
     return scaled
+
+
+def _over_heads(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = values.mean(0, dtype=np.float64)
+    return mean

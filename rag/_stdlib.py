@@ -1,8 +1,8 @@
 """Text that every machine with Python has: the documentation in its own standard library.
 
-`pydoc` renders a module from what is installed; here its rendering becomes documents: one for the description of a
-module, one for its functions, one for each class. What only names things (signatures without a word about them, special
-methods, what is inherited) is left out.
+`pydoc` renders a module from what is installed; here its rendering becomes documents: one for the
+description of a module, one for its functions, one for each class. What only names things is left
+out: signatures without a word about them, special methods, what is inherited.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from .loaders.base import Document
+from .progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
     from types import ModuleType
+
+    from .progress import Progress
 
 MODULES = (
     *("argparse", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures"),
@@ -49,13 +52,17 @@ _SPECIAL = re.compile(r"__\w+__\b")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
-def documents(names: Iterable[str] = MODULES) -> Iterator[Document]:
+def documents(
+    names: Sequence[str] = MODULES, *, progress: Progress | None = None
+) -> Iterator[Document]:
     """The documentation of modules, one after the other.
 
     Args:
         names: Dotted names; a module that is not in this build of Python is passed over.
+        progress: Called with "read" and the modules done.
     """
-    for name in names:
+    for done, name in enumerate(names, start=1):
+        (progress or silent)("read", done, len(names))
         module = _imported(name)
         if module is not None:
             yield from parse(name, _rendered(module))

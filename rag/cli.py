@@ -1,4 +1,7 @@
-"""The command `foveate`. What it can do stands in `commands/`; without typer it says what to install."""
+"""The command `foveate`; what it can do stands in `commands/`.
+
+Without typer it says what to install.
+"""
 
 from __future__ import annotations
 

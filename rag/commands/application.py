@@ -1,7 +1,7 @@
 """The application: which commands there are, and what becomes of their errors.
 
-Exit codes: 0 all is well; 1 the work failed; 2 the command or its input cannot be used. A message takes one line on
-standard error; `--debug` shows where it came from.
+Exit codes: 0 all is well; 1 the work failed; 2 the command or its input cannot be used. A message
+takes one line on standard error; `--debug` shows where it came from.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _print_version(asked: bool) -> None:
 @app.callback()
 def foveate(
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error, and all that is logged.")
+        bool,
+        typer.Option("--debug", help="Show the traceback of an error, and all that is logged."),
     ] = False,
     version: Annotated[
         bool,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from foveate.rag.context import Context
     from foveate.rag.generators import Generator
+    from foveate.rag.index import Mode
     from foveate.rag.pipeline import Answer, Pipeline
     from foveate.rag.prompt import Citation
 
@@ -38,9 +39,9 @@ Question = Annotated[
     list[str], typer.Argument(metavar="QUERY...", help="The question.", show_default=False)
 ]
 K = Annotated[int, typer.Option("--k", "-k", min=1, help="Passages to retrieve.")]
-Mode = Annotated[
-    Literal["fused", "lexical", "dense"] | None,
-    typer.Option(help="How to retrieve; the best that the index can, unless you say otherwise."),
+ModeName = Annotated[
+    str | None,
+    typer.Option(help="fused, lexical or dense retrieval; the best that the index can by default."),
 ]
 GeneratorName = Annotated[
     str,
@@ -69,7 +70,7 @@ def ask(
     query: Question,
     k: K = 20,
     budget: BudgetText = "0.5",
-    mode: Mode = None,
+    mode: ModeName = None,
     scorer: Scorer = "fused",
     orderer: Orderer = "score",
     tokenizer: Tokenizer = None,
@@ -84,7 +85,8 @@ def ask(
 ) -> None:
     """Answer a question from an index, with citations.
 
-    The proxy that reads is a small model: for answers worth reading, name an endpoint. OpenAI's own wants OPENAI_API_KEY.
+    The proxy that reads is a small model: for answers worth reading, name an endpoint. OpenAI's own
+    wants OPENAI_API_KEY.
     """
     from foveate.rag.index import Index
     from foveate.rag.pipeline import Pipeline
@@ -95,7 +97,7 @@ def ask(
     options = options_of(budget, tokenizer=tokenizer, timeout=timeout, numbered=True)
     local = generate and _is_local(generator)
     with Index.open(folder) as index:
-        retriever = index.retriever(mode)
+        retriever = index.retriever(cast("Mode | None", mode))
         loaded = load_proxy_for(proxy, scorer, orderer, options, needed=local)
         pipeline = Pipeline(
             retriever, loaded, compressor=scorer, orderer=orderer, k=k, options=options

@@ -34,7 +34,7 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE]...",
-        help="Files or folders: text, Markdown, HTML, PDF, JSON lines. '-' or none is standard input.",
+        help="Text, Markdown, HTML, PDF, JSON lines, or folders; '-' or none is standard input.",
         show_default=False,
     ),
 ]
@@ -43,9 +43,7 @@ ChunkTokens = Annotated[
     int | None,
     typer.Option("--chunk", min=1, metavar="TOKENS", help="Cut documents into passages this long."),
 ]
-Html = Annotated[
-    Path | None, typer.Option(metavar="OUT", help="Write a page to look at instead.")
-]
+Html = Annotated[Path | None, typer.Option(metavar="OUT", help="Write a page to look at instead.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -70,8 +68,8 @@ def compress(
 ) -> None:
     """Cut texts down to what a question needs, verbatim, within a budget.
 
-    A file is a passage; in JSON lines ("text", and if you like "id" and "title") each line is one. Standard input is
-    one passage, or JSON lines.
+    A file is a passage; in JSON lines ("text", and if you like "id" and "title") each line is one.
+    Standard input is one passage, or JSON lines.
     """
     options = options_of(
         budget, tokenizer=tokenizer, timeout=timeout, numbered=numbered, no_titles=no_titles

@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
 
 
 def log_to_stderr(*, debug: bool) -> None:
-    """Show warnings of Foveate as notes of a line; all that is logged, with tracebacks, for `debug`."""
+    """Show warnings of Foveate as notes of a line; with `debug` all that is logged, in full."""
     logger = logging.getLogger(NAME)
     logger.handlers = [_Notes(debug)]
     logger.setLevel(logging.DEBUG if debug else logging.WARNING)
@@ -74,7 +74,7 @@ def write_file(path: Path, text: str) -> None:
 
 
 class _Notes(logging.Handler):
-    """Log records as notes; looks standard error up each time, for a caller may have replaced it."""
+    """Log records as notes."""
 
     def __init__(self, tracebacks: bool) -> None:
         super().__init__()

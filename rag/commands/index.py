@@ -32,8 +32,8 @@ EmbedderName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Embedder of a new index, 'minilm' unless you say otherwise: a name, a folder, a Hugging Face id, or "
-        "'none' for a lexical index.",
+        help="Embedder of a new index, 'minilm' unless you say otherwise: a name, a folder, a "
+        "Hugging Face id, or 'none' for a lexical index.",
     ),
 ]
 ChunkTokens = Annotated[int, typer.Option(min=1, help="Longest passage, in tokens.")]

@@ -52,8 +52,8 @@ def check_query(query: str) -> str:
 def read_passages(files: Sequence[str], *, chunk_tokens: int | None = None) -> list[Passage]:
     """Passages from files, or from standard input where no file is named.
 
-    A file is a passage, and so is all of standard input; each line of JSON lines is one. Standard input is taken
-    for JSON lines if its first line is a JSON object.
+    A file is a passage, and so is all of standard input; each line of JSON lines is one. Standard
+    input is taken for JSON lines if its first line is a JSON object.
 
     Args:
         files: Paths of files and folders; "-" is standard input.
@@ -129,7 +129,9 @@ def _document(line: str, number: int) -> Document:
         record: dict[str, Any] = dict(json.loads(line))
         text, title, name = record.pop("text"), record.pop("title", ""), record.pop("id", "")
     except (ValueError, TypeError, KeyError) as error:
-        raise InputError(f"stdin, line {number} is no JSON object with a text: {error!r}") from error
+        raise InputError(
+            f"stdin, line {number} is no JSON object with a text: {error!r}"
+        ) from error
     if not isinstance(text, str) or not isinstance(title, str):
         raise InputError(f"stdin, line {number}: text and title must be strings")
     name = f"stdin#{number}" if name in ("", None) else str(name)

@@ -1,4 +1,4 @@
-"""`foveate models` and `foveate calibrate`: models on this machine, and which heads of one to read."""
+"""`foveate models` and `foveate calibrate`: what there is, and which heads of it to read."""
 
 from __future__ import annotations
 
@@ -84,8 +84,9 @@ def path(name: Name = "default") -> None:
 def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
     """Choose the heads of a model that look at evidence, and fit its scores.
 
-    Takes minutes on a small model. The records are those that come with Foveate unless you give your own: JSON lines with
-    "question", "passages" ("title", "sentences") and "evidence" ([passage, sentence] pairs).
+    Takes minutes on a small model. The records are those that come with Foveate unless you give
+    your own: JSON lines with "question", "passages" ("title", "sentences") and "evidence"
+    ([passage, sentence] pairs).
     """
     from foveate.compressors import calibrate as calibration
     from foveate.compressors import probes
@@ -113,7 +114,7 @@ def _named(sets: Sequence[Path]) -> str:
 def _summary(probe: Probe) -> str:
     depth = max(layer for layer, _ in probe.heads) + 1
     auc = probe.provenance["auc_of_heads"]
-    return f"{len(probe.heads)} heads in the first {depth} layers; they rank evidence with an AUC of {auc}"
+    return f"{len(probe.heads)} heads in the first {depth} layers, AUC of their ranking {auc}"
 
 
 def _row(model: ModelInfo) -> tuple[str, str, str, str, str]:

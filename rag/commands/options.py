@@ -18,7 +18,10 @@ IndexFolder = Annotated[Path, typer.Argument(help="The index folder.", show_defa
 BudgetText = Annotated[
     str,
     typer.Option(
-        "--budget", "-b", help="Tokens (800), a share of the input (0.3), or 'adaptive'.", metavar="N"
+        "--budget",
+        "-b",
+        help="Tokens (800), a share of the input (0.3), or 'adaptive'.",
+        metavar="N",
     ),
 ]
 Scorer = Annotated[str, typer.Option(help="What decides: fused, retrieval-heads, lexical.")]
@@ -27,7 +30,9 @@ Orderer = Annotated[
 ]
 Tokenizer = Annotated[
     str | None,
-    typer.Option(help="tiktoken name that counts tokens (o200k_base); else the proxy's own counts."),
+    typer.Option(
+        help="tiktoken name that counts tokens (o200k_base); else the proxy's own counts."
+    ),
 ]
 ProxyName = Annotated[
     str,

@@ -38,7 +38,8 @@ def serve(
 ) -> None:
     """Serve over HTTP until told to stop.
 
-    Everything can be set by environment variables too (FOVEATE_PORT, ...); what is given here goes first.
+    Everything can be set by environment variables too (FOVEATE_PORT, ...); what is given here goes
+    first.
     """
     given = {
         "host": host,
@@ -49,8 +50,8 @@ def serve(
         "timeout": timeout,
         "log_level": log_level,
     }
-    # The service stands above this package. The command line starts it by name, at the edge of the process, so that
-    # nothing here depends on it.
+    # The service stands above this package. The command line, at the edge of the process, starts it
+    # by name, so that nothing here depends on it.
     service = import_module("foveate.service.app")
     service.serve(_settings(service.Settings, given))
 

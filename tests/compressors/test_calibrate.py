@@ -72,13 +72,13 @@ def test_it_chooses_heads_that_exist_and_weighs_every_feature(tiny_proxy: Proxy)
     assert calibrate(tiny_proxy, EXAMPLES, source="ships") == probe
 
 
-def test_of_two_heads_as_good_the_shallower_is_chosen() -> None:
+def test_heads_nearly_as_good_as_the_best_are_chosen_and_no_others() -> None:
     class Reading:
-        # Head 0 in layer 3 and head 1 in layer 0 rank alike; head 2 ranks the wrong way.
-        mass = np.array([[0.9, 0.1, 0.2], [0.8, 0.1, 0.3], [0.1, 0.9, 0.8]])
+        # The first and the last find the evidence; the second looks elsewhere.
+        mass = np.array([[0.9, 0.1, 0.2], [0.1, 0.9, 0.8], [0.8, 0.1, 0.3]])
 
     pairs = [(Reading(), np.array([True, False, False]))]
-    assert choose_heads(pairs, [(3, 0), (0, 1), (1, 2)]) == ((0, 1),)  # type: ignore[arg-type]
+    assert choose_heads(pairs, [(3, 0), (0, 1), (1, 2)]) == ((3, 0), (1, 2))  # type: ignore[arg-type]
 
 
 def test_the_shipped_set_reads_and_every_record_has_evidence() -> None:
