@@ -59,8 +59,9 @@ _SPELLED_OUT = ((0x370, 0x1E00), (0x1F00, 0x2000), (0x2E80, 0xD800), (0xFB1D, 0x
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of `text` in a small English-centred vocabulary.
 
-    Slightly high on the whole: measured against a 49k vocabulary, 3 to 15 percent over for
-    English, code, tables and logs; within 10 percent for most other scripts.
+    Measured against a vocabulary of 49k, it is 3 to 18 percent high for English, code, tables, JSON
+    and logs, and within 10 percent for other scripts. For Latin-script languages other than
+    English it can be a fifth low.
 
     Args:
         text: Any string, lone surrogates included.
@@ -120,7 +121,7 @@ def _token_costs(codes: NDArray[np.uint32]) -> NDArray[np.float32]:
     blank = space | line
     costs += (kinds == _DIGIT) & _shift(space)  # digits never swallow the space before them
     costs += 0.05 * (space & _shift(blank)) + 0.8 * (line & _shift(blank) & ~same)
-    costs += 0.1 * (line & same)
+    costs -= 0.45 * (line & same)
     return costs
 
 

@@ -11,6 +11,7 @@ import torch
 
 from .attention import run
 from .block import Block, Blocks
+from .counting import remembering
 from .encoding import Draft, EncodePlan, batches
 from .errors import EmptyQueryError, InputError
 from .head import ReadingPrompt
@@ -50,6 +51,9 @@ class Proxy:
         store: Where blocks are kept; in memory, bounded, by default.
         namespace: Keeps the blocks of one tenant apart from another's.
 
+    Attributes:
+        count_tokens: Tokens of a text in this model's vocabulary, control markers counted as text.
+
     Raises:
         UnsupportedModelError: The architecture cannot be read exactly; says why.
         InputError: A head does not exist in the model.
@@ -70,6 +74,7 @@ class Proxy:
         self.heads = _check_heads(heads, model.config)
         self.depth = max(layer for layer, _ in self.heads) + 1
         self.tokenizer = TextTokenizer(tokenizer)
+        self.count_tokens = remembering(self.tokenizer.count)
         self.prompt = ReadingPrompt.of(self.tokenizer)
         self.store = MemoryStore() if store is None else store
         self.fingerprint = weights_fingerprint(model)
@@ -144,10 +149,6 @@ class Proxy:
         """Where the model runs."""
         device: torch.device = self.model.device
         return device
-
-    def count_tokens(self, text: str) -> int:
-        """Tokens of a text in this model's vocabulary, control markers counted as plain text."""
-        return self.tokenizer.count(text)
 
     def _drafts(self, passage: Passage) -> list[Draft]:
         title, tokens = self.prompt.title(passage), self.prompt.text(passage.text)

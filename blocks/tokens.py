@@ -78,7 +78,13 @@ class TextTokenizer:
 
     def count(self, text: str) -> int:
         """Number of tokens of `text` as content."""
-        return len(self.encode_text(text)) if text else 0
+        text = LONE_SURROGATE.sub("\ufffd", text)
+        edges = [0, *self._cuts(text), len(text)]
+        # Without offsets it takes half the time.
+        encodings = self._backend.encode_batch_fast(
+            [text[a:b] for a, b in pairwise(edges)], add_special_tokens=False
+        )
+        return sum(map(len, encodings))
 
     def _cuts(self, text: str) -> Iterator[int]:
         # One character into every marker, so that no piece holds a whole one.

@@ -42,7 +42,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 FALLBACK_SHARE = 0.1
-"""Part of a deadline kept back for the lexical answer and the rendering."""
+MAX_FALLBACK_SHARE = 0.5
+FALLBACK_SECONDS_PER_CHAR = 5e-6
+"""What the lexical answer and the rendering take, of a deadline and of each character of input."""
 
 PassageLike = Passage | str | Mapping[str, Any]
 Pin = str | tuple[str, int, int]
@@ -191,7 +193,7 @@ class Engine:
             return Judgement(scores, tuple(order), scorer.name, orderer.name)
 
         try:
-            return self._within(deadline, read)
+            return self._within(deadline, read, _reserve(candidates, deadline))
         except InputError:
             raise
         except (
@@ -200,14 +202,14 @@ class Engine:
             log.warning("degraded to lexical selection: %s", fault, exc_info=fault)
             return _fallback(candidates, orderer, fault, clock)
 
-    def _within(self, deadline: Deadline, work: Callable[[], T]) -> T:
+    def _within(self, deadline: Deadline, work: Callable[[], T], reserve: float) -> T:
         """Run work, in time or not at all; what is late is called off at its next check."""
         left = deadline.left()
         if left is None:
             return work()
         future = self._pool.submit(work)
         try:
-            return future.result(timeout=left * (1 - FALLBACK_SHARE))
+            return future.result(timeout=max(0.0, left - reserve))
         except FutureTimeoutError:
             deadline.cancel()
             future.cancel()
@@ -255,6 +257,13 @@ class Clock:
     def timings(self) -> dict[str, float]:
         """All stages so far, and the total."""
         return {**self.stages, "total": (time.perf_counter() - self._start) * 1000}
+
+
+def _reserve(candidates: Candidates, deadline: Deadline) -> float:
+    """Seconds of a deadline that the answer without a proxy will need."""
+    seconds = deadline.seconds or 0.0
+    needed = FALLBACK_SECONDS_PER_CHAR * sum(len(p.text) for p in candidates.passages)
+    return min(max(FALLBACK_SHARE * seconds, needed), MAX_FALLBACK_SHARE * seconds)
 
 
 def _fallback(
