@@ -32,10 +32,11 @@ _WEIGHTS = (
     (0x7F, 0xC0, 1.6),  # Latin-1 signs
     (0xC0, 0x250, 2.8),  # accented Latin: ends the word's token, too
     (0x250, 0x370, 2.0),
-    (0x370, 0x530, 1.02),  # Greek, Cyrillic
+    (0x370, 0x400, 1.02),  # Greek
+    (0x400, 0x530, 0.96),  # Cyrillic
     (0x530, 0x590, 2.15),  # Armenian
     (0x590, 0x900, 1.25),  # Hebrew, Arabic
-    (0x900, 0x980, 1.4),  # Devanagari
+    (0x900, 0x980, 1.55),  # Devanagari
     (0x980, 0xE00, 2.0),  # other scripts of India
     (0xE00, 0xE80, 1.95),  # Thai
     (0xE80, 0x10A0, 3.0),

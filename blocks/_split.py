@@ -41,6 +41,7 @@ _CELL = re.compile(r"(?=\|)")
 _ROW = (_LINE, _CELL, re.compile(r"\t\s*"), *_PROSE)
 
 _JOINERS = frozenset("\u200c\u200d\u2060")
+_VIRAMA = 9  # the combining class of signs that bind a consonant to the next one
 # Thai and Lao vowels that are written before the consonant they belong to.
 _LEADING_VOWELS = frozenset("เแโใไເແໂໃໄ")
 
@@ -110,6 +111,7 @@ def _joins(text: str, cut: int) -> bool:
         or before in _JOINERS
         or before in _LEADING_VOWELS
         or unicodedata.category(after)[0] == "M"
+        or unicodedata.combining(before) == _VIRAMA
         or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
         or "\U000e0020" <= after <= "\U000e007f"  # tags, as in the flag of Scotland
         or "\u1160" <= after <= "\u11ff"  # vowels and finals of conjoining Hangul

@@ -75,7 +75,7 @@ def _may_be_row(shown: str) -> bool:
 
 
 def _is_delimiter(shown: str) -> bool:
-    has_signs = "-" in shown and ("|" in shown or "+" in shown)
+    has_signs = ("-" in shown or "=" in shown) and ("|" in shown or "+" in shown)
     return has_signs and not shown.strip(_DELIMITER_SIGNS)
 
 

@@ -10,10 +10,11 @@ each grow a sink of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .chat import USER_SLOT, around_slots, message, opening
 from .tokens import Tokens
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ INSTRUCTION = "Read the passages and answer the question.\n\n"
 QUESTION = "Question: "
 ANSWER_CUE = "Answer:"
 CONTENT_FREE_QUERY = "N/A"
-_SLOT = "\u2063content\u2063"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +73,8 @@ class ReadingPrompt:
         )
 
 
-def _bos(hf: Any) -> list[int]:
-    # What the tokenizer puts before anything: the BOS token, or nothing.
-    ids: list[int] = hf("")["input_ids"]
-    return ids[:1]
-
-
-def _chat_frame(tokenizer: TextTokenizer) -> tuple[list[int], list[int]]:
-    hf = tokenizer.hf
-    if not getattr(hf, "chat_template", None):
-        return _bos(hf), tokenizer.encode_template("\n")
-    rendered: str = hf.apply_chat_template(
-        [{"role": "user", "content": _SLOT}], tokenize=False, add_generation_prompt=True
-    )
-    before, found, after = rendered.partition(_SLOT)
-    if not found:
-        return _bos(hf), tokenizer.encode_template("\n")
-    return tokenizer.encode_template(before), tokenizer.encode_template(after)
+def _chat_frame(tokenizer: TextTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    parts = around_slots(tokenizer, [message("user", USER_SLOT)], [USER_SLOT])
+    if parts:
+        return parts[0], parts[1]
+    return opening(tokenizer), tuple(tokenizer.encode_template("\n"))
