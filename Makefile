@@ -51,7 +51,7 @@ wheel: .venv/dev.stamp
 
 # Quick when they are there; one line each, so that each name is a name of its own.
 models: .venv/demo.stamp
-	@$(STEP) 'The proxy that reads, a minute at first (93 MB)' $(VENV)/foveate models pull default
+	@$(STEP) 'The proxy that reads, a minute or two at first (93 MB)' $(VENV)/foveate models pull default
 	@$(STEP) 'The embedder, half a minute at first (84 MB)' $(VENV)/foveate models pull minilm
 
 .venv/torch.stamp: constraints.txt .ci/venv

@@ -53,8 +53,6 @@ _WEIGHTS = (
     (0x1F000, 0x1FB00, 2.8),  # emoji
     (0x1FB00, _TABLE_SIZE, 4.0),
 )
-# Scripts that a small vocabulary spells out, letter by letter or byte by byte.
-_SPELLED_OUT = ((0x370, 0x1E00), (0x1F00, 0x2000), (0x2E80, 0xD800), (0xFB1D, 0xFFF0))
 
 
 def estimate_tokens(text: str) -> int:
@@ -77,8 +75,7 @@ def estimate_tokens(text: str) -> int:
 class Ruler:
     """Lays a length along a text, so that spans can be measured and cut in constant time.
 
-    The length is the token estimate, but letters of scripts that a small vocabulary spells out
-    count half: a Thai or Chinese sentence is no more of a mouthful than the English one.
+    The length is the token estimate.
 
     Attributes:
         prefix: Length of `text[:i]`, for each i up to the length of the text.
@@ -90,7 +87,7 @@ class Ruler:
     def of(cls, text: str) -> Ruler:
         """Measure `text` once."""
         codes = _code_points(text)
-        lengths = np.cumsum(_token_costs(codes) * _SCALES[codes], dtype=np.float64)
+        lengths = np.cumsum(_token_costs(codes), dtype=np.float64)
         return cls([0.0, *lengths.tolist()])
 
     def size(self, start: int, end: int) -> float:
@@ -175,14 +172,6 @@ def _rule_table() -> NDArray[np.bool_]:
     return table
 
 
-def _scale_table() -> NDArray[np.float32]:
-    table = np.ones(_TABLE_SIZE, dtype=np.float32)
-    for first, stop in _SPELLED_OUT:
-        table[first:stop] = 0.5
-    return table
-
-
 _KINDS = _kind_table()
 _COSTS = _cost_table()
-_SCALES = _scale_table()
 _IS_RULE = _rule_table()

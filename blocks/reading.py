@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Head = tuple[int, int]
 """(layer, query head), both from 0."""
 
-MAX_ROWS_AT_ONCE = 128
-"""Query rows whose attention weights are held at one time; longer queries go in turns."""
+MAX_WEIGHTS = 8_000_000
+"""Attention weights held at one time; long queries, or long texts, go in turns of query rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,8 +146,9 @@ class ReadPlan:
         values = None if final else torch.cat([*(v[layer] for v in self._values), value], dim=1)
         wanted = [(i, head) for i, (at, head) in enumerate(self.heads) if at == layer]
         outputs = []
-        for start in range(0, query.shape[1], MAX_ROWS_AT_ONCE):
-            rows = slice(start, start + MAX_ROWS_AT_ONCE)
+        turn = max(1, MAX_WEIGHTS // (query.shape[0] * keys.shape[1]))
+        for start in range(0, query.shape[1], turn):
+            rows = slice(start, start + turn)
             visible = self._visible(rows, window)
             weights, out = attend_rows(query[:, rows], keys, values, visible, scaling)
             self._reduce(weights, wanted, query.shape[1])

@@ -21,8 +21,7 @@ from .passage import Unit
 
 __all__ = ["MAX_UNIT_TOKENS", "estimate_tokens", "segment"]
 
-# Longest unit, white space behind it aside, in tokens as `estimate_tokens` counts them. Letters of
-# scripts that a small vocabulary spells out count half: there the same sentence takes more tokens.
+# Longest unit, white space behind it aside, in tokens as `estimate_tokens` counts them.
 MAX_UNIT_TOKENS = 96
 
 _NEVER_CRUMBS = frozenset(("code", "table_row"))

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from .retrievers import Retriever
 
 QUESTIONS = (
-    "How do I copy a whole directory tree into a folder that already exists?",
-    "How do I write log files that start anew when they get too big, and keep some old ones?",
-    "How do I run a command, capture what it prints, and stop it when it takes too long?",
+    "How can I parse JSON floats as Decimal?",
+    "How do I make a log file roll over when it reaches a certain size?",
+    "How can I run a command and kill it if it takes longer than a timeout?",
 )
 RETRIEVED = 20
 BUDGET = 0.3

@@ -106,9 +106,9 @@ def test_a_long_query_reads_the_same_in_turns(
     tiny_proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks, query = tiny_proxy.encode(PASSAGES), "Which ship left? " * 9
-    in_turns = tiny_proxy.read(query, blocks)
-    monkeypatch.setattr("foveate.blocks.reading.MAX_ROWS_AT_ONCE", 10_000)
     at_once = tiny_proxy.read(query, blocks)
+    monkeypatch.setattr("foveate.blocks.reading.MAX_WEIGHTS", 20_000)
+    in_turns = tiny_proxy.read(query, blocks)
     np.testing.assert_allclose(in_turns.mass, at_once.mass, atol=1e-6)
     np.testing.assert_allclose(in_turns.peak, at_once.peak, atol=1e-6)
     np.testing.assert_allclose(in_turns.last, at_once.last, atol=1e-6)
