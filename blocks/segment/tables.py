@@ -6,12 +6,12 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
-from ._source import Draft
+from .source import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._source import Source
+    from .source import Source
 
 _DELIMITER_SIGNS = "|+:-= \t"
 _AMOUNT = re.compile(r"[^\w\s]{0,3}\s?[^\w\s]?\d[\d.,\s]*[^\w\s]{0,3}")

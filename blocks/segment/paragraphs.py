@@ -6,16 +6,16 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ._code import is_fence
-from ._lines import is_rule
-from ._sentences import sentence_starts
-from ._source import Draft
-from ._tables import is_table_row
+from .code import is_fence
+from .lines import is_rule
+from .sentences import sentence_starts
+from .source import Draft
+from .tables import is_table_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._source import Source
+    from .source import Source
 
 _ATX = re.compile(r"#{1,6}[ \t]+\S")
 _UNDERLINE_SIGNS = frozenset("=-~^\"'*+#`:._")

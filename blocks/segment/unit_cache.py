@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .passage import Unit
+    from ..passage import Unit
 
 # A unit takes about as much memory as this many characters.
 _UNIT_CHARS = 100

@@ -6,13 +6,13 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from ._lines import is_rule
-from ._source import Draft
+from .lines import is_rule
+from .source import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._source import Source
+    from .source import Source
 
 _FENCE = re.compile(r"(?P<fence>`{3,}(?![^\n]*`)|~{3,})")
 _PROMPT = re.compile(r">>> |\$ \S|In \[\d+\]: ")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ._estimate import Ruler
-    from .passage import UnitKind
+    from ..passage import UnitKind
+    from .estimate import Ruler
 
 # Two tokens are kept back: a piece cut out of a word costs a little more alone than in place.
 _RESERVE = 2

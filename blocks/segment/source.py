@@ -6,11 +6,11 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ._estimate import Ruler
-from ._lines import Line, read_lines
+from .estimate import Ruler
+from .lines import Line, read_lines
 
 if TYPE_CHECKING:
-    from .passage import UnitKind
+    from ..passage import UnitKind
 
 
 @dataclass(frozen=True, slots=True)

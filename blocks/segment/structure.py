@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._code import code_drafts, code_end, fence_drafts, fence_end, signature_end
-from ._lines import is_rule
-from ._paragraphs import (
+from .code import code_drafts, code_end, fence_drafts, fence_end, signature_end
+from .lines import is_rule
+from .paragraphs import (
     heading_end,
     item_drafts,
     item_end,
     paragraph_drafts,
     paragraph_end,
 )
-from ._source import Draft
-from ._tables import table_drafts, table_end
+from .source import Draft
+from .tables import table_drafts, table_end
 
 if TYPE_CHECKING:
-    from ._source import Source
+    from .source import Source
 
 
 def draft_units(source: Source) -> list[Draft]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from ._estimate import estimate_tokens
-from ._languages import guess_language
-from ._sentences import CRUMB_CHARS, is_crumb
-from ._source import Draft, Source
-from ._split import cut_points
-from ._structure import draft_units
-from ._unit_cache import UnitCache
-from .passage import Unit
+from ..passage import Unit
+from .estimate import estimate_tokens
+from .languages import guess_language
+from .sentences import CRUMB_CHARS, is_crumb
+from .source import Draft, Source
+from .split import cut_points
+from .structure import draft_units
+from .unit_cache import UnitCache
 
 __all__ = ["MAX_UNIT_TOKENS", "estimate_tokens", "segment"]
 
