@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from foveate.blocks import segment as module
-from foveate.blocks.segment.unit_cache import UnitCache
 from foveate.blocks.passage import Unit
 from foveate.blocks.segment import MAX_UNIT_TOKENS, estimate_tokens, segment
+from foveate.blocks.segment.unit_cache import UnitCache
 
 # Every plane, lone surrogates and unassigned code points included.
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=400)
