@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 QUESTIONS = (
     "How can I parse JSON floats as Decimal?",
-    "How do I make a log file roll over when it reaches a certain size?",
-    "How can I run a command and kill it if it takes longer than a timeout?",
+    "How do I find the most common items in a list?",
+    "How can I undo escaping of HTML entities?",
 )
 RETRIEVED = 20
 BUDGET = 0.3
 CHUNK_TOKENS = 180
-ANSWER_TOKENS = 80
+ANSWER_TOKENS = 40
 BEST = 3
 """Kept units that are shown by themselves."""
 
@@ -159,7 +159,11 @@ def _section(each: Round) -> html.Section:
     return html.Section(
         each.cold.query,
         (
-            html.Cited(each.answer.text.strip(), each.cold, "Answer of the small model"),
+            html.Cited(
+                each.answer.text.strip(),
+                each.cold,
+                f"Answer of the small model, at most {ANSWER_TOKENS} tokens",
+            ),
             html.Timings(each.runs(), "Time for the context: passages new, passages known"),
             each.cold,
         ),

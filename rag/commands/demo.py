@@ -45,7 +45,7 @@ def demo(out: Out = Path("out/demo.html"), quick: Quick = False, fresh: Fresh = 
     note("loading the model that reads")
     proxy = load_proxy()
     folder = show.index_folder(lexical=quick)
-    note(f"indexing Python's own documentation into {folder}, unless it is there")
+    note(f"opening the index of Python's own documentation; the first time, making it in {folder}")
     with progress() as report:
         index = show.open_index(
             folder, embedder=None if quick else "minilm", fresh=fresh, progress=report
@@ -105,18 +105,20 @@ def _best(each: Round) -> Iterator[Line]:
 
     yield [("  best units", "dim")]
     for piece in each.best():
-        text = clip(each.cold.piece_text(piece), WIDTH)
+        title = each.cold.passages[piece.passage].title
         yield [
             (f"    {piece.score:.2f} ", "yellow"),
-            (f"[{piece.passage + 1}] ", "cyan"),
-            (text, ""),
+            (f"[{piece.passage + 1}] {clip(title, WIDTH // 3)}: ", "cyan"),
+            (clip(each.cold.piece_text(piece), WIDTH), ""),
         ]
 
 
 def _answer(each: Round) -> Iterator[Line]:
-    yield [("  answer of the small model", "dim")]
+    yield [("  answer of the small model, cut off where it gets long", "dim")]
     for line in each.answer.text.strip().splitlines() or ["(none)"]:
         yield [(f"    {line}", "")]
+    if not each.answer.citations:
+        yield [("    (it cites no source)", "dim")]
     for citation in each.answer.citations:
         name = source_name(citation, each.cold)
         yield [(f"    [{citation.number}] ", "cyan"), (name, "dim")]

@@ -399,6 +399,13 @@ def test_killed_at_any_step_the_index_is_as_before_or_as_after(folder: Path, act
 # --- Damaged
 
 
+def overwrite(path: Path, data: bytes) -> None:
+    """Put a file in another's place: to truncate one that is still mapped would kill the process."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_bytes(data)
+    draft.replace(path)
+
+
 def look_or_fail(folder: Path, embedder: Any) -> Any:
     """What can be seen of an index, or None where it says that it is damaged."""
     try:
@@ -422,11 +429,11 @@ def test_flipped_bits_are_found_or_harmless(folder: Path) -> None:
         for _ in range(8):
             damaged = bytearray(intact)
             damaged[chance.randrange(len(intact))] ^= 1 << chance.randrange(8)
-            (folder / name).write_bytes(damaged)
+            overwrite(folder / name, damaged)
             seen = look_or_fail(folder, HashEmbedder())
             assert seen in (truth, None), name
             found += seen is None
-        (folder / name).write_bytes(intact)
+        overwrite(folder / name, intact)
     assert found > 40
 
 
@@ -435,18 +442,18 @@ def test_truncated_files_are_found(folder: Path) -> None:
         if name.endswith(".lock"):
             continue
         for share in (0, 0.3, 0.9):
-            (folder / name).write_bytes(intact[: int(len(intact) * share)])
+            overwrite(folder / name, intact[: int(len(intact) * share)])
             assert look_or_fail(folder, HashEmbedder()) is None, name
         (folder / name).unlink()
         assert look_or_fail(folder, HashEmbedder()) is None, name
-        (folder / name).write_bytes(intact)
+        overwrite(folder / name, intact)
 
 
 def test_damage_to_derived_files_is_named_and_repaired(folder: Path) -> None:
     with Index.open(folder, embedder=HashEmbedder()) as index:
         truth = picture(index)
     (term,) = folder.glob("lexical-*/*.term")
-    term.write_bytes(b"?" * term.stat().st_size)
+    overwrite(term, b"?" * term.stat().st_size)
     (folder / "manifest.json").write_text("{")
     with pytest.raises(IndexCorruptError, match=r"manifest\.json"):
         Index.open(folder)
