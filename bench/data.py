@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from foveate import Passage
+from foveate.compressors.calibrate import join
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,21 +71,6 @@ def _record(row: dict[str, Any]) -> Record:
             text = source["text"]
         passages.append(Passage(text, str(source["id"]), source["title"]))
     return Record(row["question"], tuple(passages), tuple(gold), tuple(row["answers"]))
-
-
-def join(sentences: list[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Sentences as one text, and the span of each without the blanks around it.
-
-    Some data keeps the space between sentences with the sentence, some leaves it out.
-    """
-    glue = "" if any(sentence[:1].isspace() for sentence in sentences[1:]) else " "
-    text, spans = "", []
-    for sentence in sentences:
-        text += glue if text else ""
-        start = len(text) + len(sentence) - len(sentence.lstrip())
-        text += sentence
-        spans.append((start, max(start, len(text) - (len(sentence) - len(sentence.rstrip())))))
-    return text, spans
 
 
 def _span_record(row: dict[str, Any], rows: list[dict[str, Any]]) -> Record:

@@ -12,6 +12,7 @@ nothing is relevant.
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import dataclass
 from hashlib import sha256
@@ -65,13 +66,15 @@ def shipped_set() -> Path:
 
 
 def load_examples(path: Path) -> list[Example]:
-    """Read a calibration set: JSON lines with question, passages as sentence lists, evidence.
+    """Read a set: JSON lines, gzipped or not, of question, passages as sentences, evidence.
 
     Raises:
         InputError: A line is not of that form.
     """
+    raw = path.read_bytes()
+    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
     examples = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+    for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
         try:
             examples.append(_example(json.loads(line)))
         except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -158,6 +161,22 @@ def gold_units(candidates: Candidates, gold: Iterable[tuple[int, int, int]]) -> 
     )
 
 
+def join(sentences: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
+    """Sentences as one text, and the span of each without the blanks around it.
+
+    Some data keeps the space between sentences with a sentence, some leaves it out.
+    """
+    blanks = any(s[:1].isspace() or s[-1:].isspace() for s in sentences)
+    glue = "" if blanks or not any(" " in s for s in sentences) else " "
+    text, spans = "", []
+    for sentence in sentences:
+        text += glue if text else ""
+        start = len(text) + len(sentence) - len(sentence.lstrip())
+        text += sentence
+        spans.append((start, max(start, len(text) - (len(sentence) - len(sentence.rstrip())))))
+    return text, spans
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a calibration set, for the record."""
     return sha256(path.read_bytes()).hexdigest()
@@ -166,20 +185,12 @@ def digest(path: Path) -> str:
 def _example(row: dict[str, Any]) -> Example:
     passages, gold = [], []
     for i, source in enumerate(row["passages"]):
-        text, spans = _join(source["sentences"])
+        text, spans = join(source["sentences"])
         passages.append(Passage(text, str(i), source["title"]))
         gold += [(i, *spans[j]) for p, j in row["evidence"] if p == i]
     if not gold:
         raise ValueError("no evidence")
     return Example(row["question"], tuple(passages), tuple(gold))
-
-
-def _join(sentences: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    text, spans = "", []
-    for sentence in sentences:
-        spans.append((len(text), len(text) + len(sentence)))
-        text += sentence
-    return text, spans
 
 
 def _read_all(

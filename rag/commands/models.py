@@ -31,7 +31,7 @@ Model = Annotated[
 ]
 Data = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Records to calibrate on; may be repeated."),
+    typer.Option(metavar="FILE", help="Further records for the weights; may be repeated."),
 ]
 Out = Annotated[
     Path | None,
@@ -84,21 +84,22 @@ def path(name: Name = "default") -> None:
 def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
     """Choose the heads of a model that look at evidence, and fit its scores.
 
-    Takes minutes on a small model. The records are those that come with Foveate unless you give
-    your own: JSON lines with "question", "passages" ("title", "sentences") and "evidence"
-    ([passage, sentence] pairs).
+    Takes minutes on a small model. Heads are chosen on the records that come with Foveate; your own
+    join them for the weights: JSON lines, gzipped or not, with "question", "passages" ("title",
+    "sentences") and "evidence" ([passage, sentence] pairs).
     """
     from foveate.compressors import calibrate as calibration
     from foveate.compressors import probes
     from foveate.rag.api import load_proxy
 
-    sets = data or [calibration.shipped_set()]
-    examples = [example for each in sets for example in calibration.load_examples(each)]
+    sets = [calibration.shipped_set(), *(data or ())]
+    own, *added = [calibration.load_examples(each) for each in sets]
+    more = [example for each in added for example in each]
     # It would advise to do what is being done.
     logging.getLogger(probes.__name__).setLevel(logging.ERROR)
     proxy = load_proxy(model)
     with progress() as report:
-        probe = calibration.calibrate(proxy, examples, source=_named(sets), progress=report)
+        probe = calibration.calibrate(proxy, own, more=more, source=_named(sets), progress=report)
     target = out or probes.folder() / f"{probe.fingerprint}.json"
     probe.save(target)
     note(_summary(probe))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 pytest.importorskip("bench", reason="benchmarks run from the repository's root")
-from bench.data import DISTRACTORS, join, load
+from bench.data import DISTRACTORS, load
 from bench.quality import interval, survival
 
 if TYPE_CHECKING:
@@ -31,17 +31,6 @@ def span_rows(count: int) -> list[dict[str, Any]]:
         }
         for n in range(count)
     ]
-
-
-@pytest.mark.parametrize("sentences", [["One. ", "Two."], ["One.", " Two."], ["One.", "Two."]])
-def test_gold_spans_are_the_sentences_however_they_are_glued(sentences: list[str]) -> None:
-    text, spans = join(sentences)
-    assert [text[a:b] for a, b in spans] == ["One.", "Two."]
-
-
-def test_empty_sentences_have_empty_spans() -> None:
-    text, spans = join(["", " One.", " "])
-    assert [text[a:b] for a, b in spans] == ["", "One.", ""]
 
 
 def test_the_evidence_form(tmp_path: Path) -> None:

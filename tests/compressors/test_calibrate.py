@@ -16,6 +16,7 @@ from foveate.compressors.calibrate import (
     calibrate,
     choose_heads,
     gold_units,
+    join,
     load_examples,
     shipped_set,
 )
@@ -79,6 +80,31 @@ def test_heads_nearly_as_good_as_the_best_are_chosen_and_no_others() -> None:
 
     pairs = [(Reading(), np.array([True, False, False]))]
     assert choose_heads(pairs, [(3, 0), (0, 1), (1, 2)]) == ((3, 0), (1, 2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sentences", [["One. ", "Two."], ["One.", " Two."], ["One.", "Two."], ["One.", "\nTwo."]]
+)
+def test_gold_spans_are_the_sentences_however_they_are_glued(sentences: list[str]) -> None:
+    text, spans = join(sentences)
+    assert [text[a:b] for a, b in spans] == ["One.", "Two."]
+
+
+def test_empty_sentences_have_empty_spans() -> None:
+    text, spans = join(["", " One.", " "])
+    assert [text[a:b] for a, b in spans] == ["", "One.", ""]
+
+
+def test_text_that_needs_no_spaces_gets_none() -> None:
+    assert join(["港口结冰了。", "船只等待。"])[0] == "港口结冰了。船只等待。"
+
+
+def test_a_gzipped_set_reads_like_a_plain_one(tmp_path: Path) -> None:
+    import gzip
+
+    packed = tmp_path / "set.jsonl.gz"
+    packed.write_bytes(gzip.compress(shipped_set().read_bytes()))
+    assert load_examples(packed) == load_examples(shipped_set())
 
 
 def test_the_shipped_set_reads_and_every_record_has_evidence() -> None:

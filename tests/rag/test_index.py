@@ -400,7 +400,7 @@ def test_killed_at_any_step_the_index_is_as_before_or_as_after(folder: Path, act
 
 
 def overwrite(path: Path, data: bytes) -> None:
-    """Put a file in another's place: to truncate one that is still mapped would kill the process."""
+    """Put a file in another's place: truncating one that is still mapped kills the process."""
     draft = path.with_name(path.name + ".new")
     draft.write_bytes(data)
     draft.replace(path)
