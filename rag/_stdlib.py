@@ -76,9 +76,10 @@ def parse(name: str, rendered: str) -> Iterator[Document]:
         rendered: What `pydoc.render_doc` gives, plain.
     """
     sections = dict(_parts(_SECTION, _ADDRESS.sub("", rendered)))
-    described = dedent(sections.get("DESCRIPTION", "")).strip()
-    if described:
-        yield Document(described, name, name)
+    _, _, synopsis = sections.get("NAME", "").partition(" - ")
+    described = (synopsis.strip(), dedent(sections.get("DESCRIPTION", "")).strip())
+    if any(described):
+        yield Document("\n\n".join(filter(None, described)), name, name)
     functions = _entries(dedent(sections.get("FUNCTIONS", "")))
     if functions:
         yield Document(functions, f"{name}()", name)

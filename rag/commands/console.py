@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NAME = "foveate"
 LINE_EVERY_S = 10.0
-"""Seconds between lines about one stage of work where there can be no bar."""
+"""Seconds between lines about the work where there can be no bar."""
 
 
 def note(text: str) -> None:
@@ -85,19 +85,16 @@ class _Notes(logging.Handler):
 
 
 class _Lines:
-    """Progress as lines: one when a stage begins, and one every ten seconds."""
+    """Progress as lines, for work that takes a while."""
 
     def __init__(self) -> None:
-        self._stages: set[str] = set()
-        self._told = 0.0
+        self._told = time.monotonic()
 
     def __call__(self, stage: str, done: int, total: int | None, /) -> None:
         now = time.monotonic()
-        if stage in self._stages and now - self._told < LINE_EVERY_S:
-            return
-        self._stages.add(stage)
-        self._told = now
-        note(f"{stage} {done:,} of {total:,}" if total and done else f"{stage} ...")
+        if now - self._told >= LINE_EVERY_S:
+            self._told = now
+            note(f"{stage} {done:,} of {total:,}" if total else f"{stage} ...")
 
 
 @contextmanager
