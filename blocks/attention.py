@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from .errors import UnsupportedModelError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME = "foveate"
+
+UNREADABLE = ("s_aux", "softcap", "position_bias")
+"""What some models add to their attention: learned sinks, soft caps, biases."""
 
 
 class Plan(Protocol):
@@ -110,6 +115,11 @@ def _attention(
             module, query, key, value, attention_mask, scaling=scaling, **kwargs
         )[0]
         return out, None
+    odd = sorted(name for name in UNREADABLE if kwargs.get(name) is not None)
+    if odd:
+        raise UnsupportedModelError(
+            type(module).__name__, f"its attention takes {', '.join(odd)}, which a reading does not"
+        )
     scaling = query.shape[-1] ** -0.5 if scaling is None else scaling
     attended = foveate_plan.attend(
         module.layer_idx, query[0], key[0], value[0], scaling=scaling, window=sliding_window

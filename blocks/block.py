@@ -57,12 +57,14 @@ class Blocks(Sequence[Block]):
     Attributes:
         blocks: All blocks; a passage longer than the window has several.
         owners: Index of the passage that each block belongs to, never decreasing.
-        passages: Number of passages.
+        firsts: Index, within its passage, of the first unit that each block holds some of.
+        units: Number of units of each passage.
     """
 
     blocks: tuple[Block, ...]
     owners: tuple[int, ...]
-    passages: int
+    firsts: tuple[int, ...]
+    units: tuple[int, ...]
 
     @overload
     def __getitem__(self, index: int) -> Block: ...

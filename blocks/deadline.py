@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from .errors import DeadlineExceededError
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Deadline:
     """Time left, and a way to call the work off from another thread.
 

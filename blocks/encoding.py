@@ -27,12 +27,14 @@ class Draft:
         key: Its content address.
         ids: Token ids, shape (tokens,).
         slots: Slot of each token, shape (tokens,); see `Block.slots`.
-        units: Number of units.
+        first: Index, within its passage, of the first unit that it holds some of.
+        units: Number of units that it holds some of.
     """
 
     key: str
     ids: NDArray[np.int64]
     slots: NDArray[np.int64]
+    first: int
     units: int
 
     def __len__(self) -> int:

@@ -70,12 +70,13 @@ def best_dtype(device: str) -> torch.dtype:
     import torch
 
     if device.startswith("cuda"):
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        computes = torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if computes else torch.float16
     return torch.bfloat16 if device == "cpu" and _cpu_has_bf16() else torch.float32
 
 
 def _cpu_has_bf16() -> bool:
-    # torch answers for AVX-512 BF16, AMX and ARM alike; emulated bfloat16 is slower than float32.
+    # Elsewhere bfloat16 is emulated, and slower than float32.
     import torch
 
     return any(

@@ -34,6 +34,9 @@ MAX_BLOCK_TOKENS = 2048
 MAX_BATCH_TOKENS = 1024
 """Rows in one packed forward. More is not faster on a CPU, and costs activation memory."""
 
+MAX_TITLE_SHARE = 4
+"""The fourth part of a block is as much as a title gets; the rest of a longer one is not read."""
+
 MAX_QUERY_SHARE = 0.25
 """Part of the window that a query may fill."""
 
@@ -70,7 +73,7 @@ class Proxy:
         namespace: str = "",
     ) -> None:
         check_supported(model, tokenizer, name)
-        self.model, self.name = model, name
+        self.model, self.name, self.namespace = model, name, namespace
         self.heads = _check_heads(heads, model.config)
         self.depth = max(layer for layer, _ in self.heads) + 1
         self.tokenizer = TextTokenizer(tokenizer)
@@ -86,8 +89,14 @@ class Proxy:
             self._head = self._encode_head()
 
     def with_heads(self, heads: Sequence[Head]) -> Proxy:
-        """The same weights, probing other heads. Blocks of the two are kept apart by their keys."""
-        return Proxy(self.model, self.tokenizer.hf, name=self.name, heads=heads, store=self.store)
+        """The same weights, probing other heads, with a store of its own."""
+        return Proxy(
+            self.model,
+            self.tokenizer.hf,
+            name=self.name,
+            heads=heads,
+            namespace=self.namespace,
+        )
 
     def encode(self, passages: Sequence[Passage], *, deadline: Deadline | None = None) -> Blocks:
         """Encode passages, taking from the store what was read before.
@@ -99,7 +108,7 @@ class Proxy:
         Raises:
             DeadlineExceededError: The deadline passed first.
         """
-        drafts = [self._drafts(passage) for passage in passages]
+        drafts = [self._drafts(passage, deadline) for passage in passages]
         flat = [draft for group in drafts for draft in group]
         owners = tuple(i for i, group in enumerate(drafts) for _ in group)
         keys = list(dict.fromkeys(draft.key for draft in flat))
@@ -113,7 +122,12 @@ class Proxy:
                 self.store.put_many(encoded)
                 known.update((block.key, block) for block in encoded)
         blocks = [known[draft.key] for draft in flat]
-        return Blocks(tuple(b for b in blocks if b is not None), owners, len(passages))
+        return Blocks(
+            tuple(b for b in blocks if b is not None),
+            owners,
+            firsts=tuple(draft.first for draft in flat),
+            units=tuple(len(segment(passage.text)) for passage in passages),
+        )
 
     def read(self, query: str, blocks: Blocks, *, deadline: Deadline | None = None) -> Reading:
         """Read a query against blocks: only the query's rows are computed.
@@ -150,8 +164,11 @@ class Proxy:
         device: torch.device = self.model.device
         return device
 
-    def _drafts(self, passage: Passage) -> list[Draft]:
+    def _drafts(self, passage: Passage, deadline: Deadline | None) -> list[Draft]:
+        if deadline is not None:
+            deadline.check()
         title, tokens = self.prompt.title(passage), self.prompt.text(passage.text)
+        title = title[: self._max_block // MAX_TITLE_SHARE]
         units = segment(passage.text)
         of_token = _unit_of_token(tokens, units)
         room = self._max_block - len(title)
@@ -168,7 +185,7 @@ class Proxy:
         digest = blake2b(self._salt, digest_size=20)
         digest.update(all_ids.tobytes())
         digest.update(slots.tobytes())
-        return Draft(digest.hexdigest(), all_ids, slots, count)
+        return Draft(digest.hexdigest(), all_ids, slots, first, count)
 
     def _encode_head(self) -> tuple[torch.Tensor, torch.Tensor]:
         ids = self.prompt.head
@@ -192,6 +209,7 @@ class Proxy:
         parts = (
             self.fingerprint,
             str(self.model.dtype),
+            self.device.type,
             self.prompt.head,
             self.prompt.content_free,
             self.heads,
@@ -201,10 +219,9 @@ class Proxy:
 
 
 def weights_fingerprint(model: Any) -> str:
-    """Identity of a model's weights, the same on every device and in every dtype.
+    """Identity of a model's weights, the same on every device, in float32 and in bfloat16.
 
-    A digest over the config's shape and 32 evenly spaced elements of every parameter, rounded to
-    bfloat16.
+    A digest over the shape and 32 evenly spaced elements of every parameter, rounded to bfloat16.
     """
     digest = blake2b(digest_size=16)
     config = model.config

@@ -72,21 +72,19 @@ class Slots:
     """
 
     def __init__(self, blocks: Blocks, head: int, rows: int) -> None:
-        counts = np.array([block.units for block in blocks], dtype=np.int64)
-        self.units = int(counts.sum())
-        self.passages = blocks.passages
-        self.owners = np.repeat(np.asarray(blocks.owners, dtype=np.int64), counts)
+        counts = np.asarray(blocks.units, dtype=np.int64)
+        self.units, self.passages = int(counts.sum()), len(counts)
+        self.owners = np.repeat(np.arange(self.passages), counts)
         self.head, self.query = self.units + self.passages, self.units + self.passages + 1
         self.count = self.query + 1
-        firsts = np.cumsum(counts) - counts
+        self.firsts = (np.cumsum(counts) - counts)[list(blocks.owners)] + list(blocks.firsts)
         parts = [
             np.where(block.slots == 0, self.units + owner, first + block.slots - 1)
-            for block, owner, first in zip(blocks, blocks.owners, firsts, strict=True)
+            for block, owner, first in zip(blocks, blocks.owners, self.firsts, strict=True)
         ]
         self.of_key = np.concatenate([np.full(head, self.head), *parts, np.full(rows, self.query)])
         self.tokens = np.bincount(self.of_key, minlength=self.count)[: self.units]
-        # Keys of one slot stand together but for blocks of one split passage, which share a title
-        # slot.
+        # Keys of one slot stand together, but for what blocks of one split passage share.
         self.run_ends = np.flatnonzero(np.diff(self.of_key, append=-1)) + 1
         self.of_run = self.of_key[self.run_ends - 1]
 
@@ -116,8 +114,10 @@ class ReadPlan:
         self.depth = max(layer for layer, _ in heads) + 1
         self._keys = [head_block[0], *(block.keys for block in blocks)]
         self._values = [head_block[1], *(block.values for block in blocks)]
-        self._run_ends = torch.from_numpy(slots.run_ends - 1).to(positions.device)
-        self._of_run = torch.from_numpy(slots.of_run).to(positions.device)
+        # Sums run in float64, which Apple's GPUs lack.
+        self._sums_on = torch.device("cpu") if positions.device.type == "mps" else positions.device
+        self._run_ends = torch.from_numpy(slots.run_ends - 1).to(self._sums_on)
+        self._of_run = torch.from_numpy(slots.of_run).to(self._sums_on)
         self._count = slots.count
         head = head_block[0].shape[2]
         local = [torch.arange(block.keys.shape[2], device=positions.device) for block in blocks]
@@ -126,9 +126,9 @@ class ReadPlan:
             [torch.arange(head, device=positions.device), *(head + p for p in local), positions]
         )
         shape = (len(self.heads), slots.count)
-        self.mean = torch.zeros(shape, device=positions.device)
-        self.peak = torch.zeros(shape, device=positions.device)
-        self.last = torch.zeros(shape, device=positions.device)
+        self.mean = torch.zeros(shape, device=self._sums_on)
+        self.peak = torch.zeros(shape, device=self._sums_on)
+        self.last = torch.zeros(shape, device=self._sums_on)
 
     def attend(
         self,
@@ -166,7 +166,7 @@ class ReadPlan:
         if not wanted:
             return
         places, heads = (list(column) for column in zip(*wanted, strict=True))
-        by_slot = self._by_slot(weights[heads])
+        by_slot = self._by_slot(weights[heads].to(self._sums_on))
         self.mean[places] += by_slot.sum(1) / rows
         self.peak[places] = torch.maximum(self.peak[places], by_slot.amax(1))
         self.last[places] = by_slot[:, -1]
@@ -182,7 +182,7 @@ class ReadPlan:
         """What was captured, as plain arrays."""
         units, titles = slice(0, slots.units), slice(slots.units, slots.head)
         mean = self.mean.cpu().numpy()
-        baseline, baseline_titles, baseline_head = _baselines(blocks, len(self.heads))
+        baseline, baseline_titles, baseline_head = _baselines(blocks, slots, len(self.heads))
         return Reading(
             heads=self.heads,
             mass=mean[:, units],
@@ -200,13 +200,13 @@ class ReadPlan:
 
 
 def _baselines(
-    blocks: Blocks, heads: int
+    blocks: Blocks, slots: Slots, heads: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    titles = np.zeros((heads, blocks.passages), dtype=np.float32)
-    for block, owner in zip(blocks, blocks.owners, strict=True):
+    units, head = (np.zeros((heads, slots.units), dtype=np.float32) for _ in range(2))
+    titles = np.zeros((heads, slots.passages), dtype=np.float32)
+    for block, owner, first in zip(blocks, blocks.owners, slots.firsts, strict=True):
+        here = slice(first, first + block.units)
         titles[:, owner] += block.baseline[:, 0]
-    units = np.concatenate([block.baseline[:, 1:-1] for block in blocks], axis=1)
-    head = np.concatenate(
-        [np.repeat(block.baseline[:, -1:], block.units, axis=1) for block in blocks], axis=1
-    )
+        units[:, here] += block.baseline[:, 1:-1]
+        head[:, here] = block.baseline[:, -1:]
     return units, titles, head

@@ -52,6 +52,9 @@ def _reasons(architecture: type, config: Any) -> Iterator[str]:
             f"the attention of {config.model_type!r} models does not go through transformers' "
             "attention interface"
         )
+    if not hasattr(config, "num_hidden_layers"):
+        yield "it is made of several models; give its text decoder alone"
+        return
     yield from _layer_reasons(config)
     yield from _rope_reasons(config)
 

@@ -85,7 +85,7 @@ class Features:
     @cached_property
     def title_in_query(self) -> NDArray[np.float64]:
         """Share of the title's terms that the query holds."""
-        shares = [len(t.keys() & self._query) / max(len(t), 1) for t in self._titles]
+        shares = [len(t.keys() & self._query.keys()) / max(len(t), 1) for t in self._titles]
         return np.array(shares)[self._owners]
 
     @cached_property
@@ -107,7 +107,7 @@ class Features:
         """
         best = np.zeros(len(self._owners))
         for unit in self._top:
-            beyond = self._documents[unit].keys() - self._query
+            beyond = [term for term in self._documents[unit] if term not in self._query]
             raw, _ = bm25(beyond, self._documents)
             like = raw / max(float(raw[unit]), _TINY)
             like[self._owners == self._owners[unit]] = 0.0
@@ -125,8 +125,9 @@ class Features:
         return np.array(named)[self._owners]
 
     @cached_property
-    def _query(self) -> frozenset[str]:
-        return frozenset(terms(self._candidates.query))
+    def _query(self) -> dict[str, None]:
+        # In the order of the query: sums of floats must not hang on the order of a set.
+        return dict.fromkeys(terms(self._candidates.query))
 
     @cached_property
     def _titles(self) -> list[Counter[str]]:

@@ -34,8 +34,13 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana, Han
 )
+# Vowel signs and other marks that belong to the letter before them, but are not letters themselves.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0970-\u0dff"
+_LETTER = rf"[^\W\d_{_UNSPACED}]"
 _TERM = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED}]+)|\d+(?:[.,]\d+)*|[^\W\d_{_UNSPACED}]+(?:['’][^\W\d_]+)?"
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    r"|\d+(?:[.,]\d+)*"
+    rf"|{_LETTER}(?:{_LETTER}|[{_MARKS}])*(?:['’]{_LETTER}+)?"
 )
 
 
@@ -47,7 +52,7 @@ class Lexical(Scorer):
 
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
-        query = frozenset(terms(candidates.query))
+        query = dict.fromkeys(terms(candidates.query))
         documents = unit_terms(candidates)
         raw, best = bm25(query, documents)
         units = raw / best if best > 0 else raw
