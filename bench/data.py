@@ -1,7 +1,7 @@
 """Benchmark records in the three labelled forms, read into one shape.
 
 - evidence: passages as sentence lists, `evidence` names the gold sentences
-- passage: passages as text, `is_gold` names the gold ones
+- passage: passages as text; the answer strings alone are used, a passage is no unit
 - span: one passage, `answer_spans` names the answer's characters; nine other passages of the file
 join it
 """

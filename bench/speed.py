@@ -4,7 +4,7 @@
 
 {tokens, cold_over_prefill, warm_over_cold, peak_mib, model_mib, blocks_mib}: ratios of medians
 over alternating repeats. Prefill is the ordinary SDPA forward of all layers, without the
-language-model head. Cold: tokenize, segment, encode, read, nothing known. Warm: the same passages,
+language-model head. Cold: tokenize, encode, read, no block known. Warm: the same passages,
 a new query. Peak is the resident memory of a fresh process at its highest during a cold and a warm
 reading.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .errors import EmptyQueryError, ModelError, NoPassagesError
+from .errors import EmptyQueryError, InputError, ModelError, NoPassagesError
 from .segment import segment
 
 if TYPE_CHECKING:
@@ -21,6 +21,19 @@ if TYPE_CHECKING:
     from .passage import Passage, Unit
     from .proxy import Proxy
     from .reading import Reading
+
+
+def check_query(query: str) -> None:
+    """Refuse a query that holds nothing to read for.
+
+    Raises:
+        InputError: It is no str.
+        EmptyQueryError: It holds nothing visible.
+    """
+    if not isinstance(query, str):
+        raise InputError(f"the query is {type(query).__name__}; give a str")
+    if not query.strip():
+        raise EmptyQueryError("the query is empty; give the question that the passages answer")
 
 
 class Candidates:
@@ -53,8 +66,7 @@ class Candidates:
         proxy: Proxy | None = None,
         deadline: Deadline | None = None,
     ) -> None:
-        if not query.strip():
-            raise EmptyQueryError("the query is empty; give the question that the passages answer")
+        check_query(query)
         if not passages:
             raise NoPassagesError("no passages given; pass at least one passage to read")
         self.query, self.passages = query, tuple(passages)

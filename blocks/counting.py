@@ -35,16 +35,21 @@ def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:
     if isinstance(tokenizer, str):
         return _tiktoken(tokenizer)
     if hasattr(tokenizer, "backend_tokenizer"):
-        from .tokens import TextTokenizer
-
-        return TextTokenizer(tokenizer).count
-    if callable(tokenizer):
+        return _hugging_face(tokenizer)
+    if callable(tokenizer) and not hasattr(tokenizer, "convert_ids_to_tokens"):
         counter: TokenCounter = tokenizer
         return counter
     raise InputError(
         f"tokenizer is {type(tokenizer).__name__}; give a tiktoken name, a Hugging Face fast "
         "tokenizer, or a function that takes a str and returns its number of tokens"
     )
+
+
+@lru_cache(maxsize=8)
+def _hugging_face(tokenizer: Any) -> TokenCounter:
+    from .tokens import TextTokenizer
+
+    return remembering(TextTokenizer(tokenizer).count)
 
 
 @lru_cache(maxsize=8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from .errors import InputError, NoPassagesError
@@ -49,8 +49,8 @@ class Unit:
 def as_passages(items: Iterable[Passage | str | Mapping[str, Any]]) -> tuple[Passage, ...]:
     """Take strings, mappings or passages; give passages that all have an id.
 
-    A string or an empty id gets its 1-based place in the list. Mappings take the keys `text`, `id`,
-    `title` and `metadata`.
+    A string or an empty id gets its 1-based place in the list; an id that is given stays. Mappings
+    take the keys `text`, `id`, `title` and `metadata`.
 
     Raises:
         NoPassagesError: `items` is empty.
@@ -60,29 +60,41 @@ def as_passages(items: Iterable[Passage | str | Mapping[str, Any]]) -> tuple[Pas
         raise InputError(
             f"passages must be a list of passages, got one {type(items).__name__}; put it in a list"
         )
-    passages = tuple(_as_passage(item, str(n)) for n, item in enumerate(items, start=1))
-    if not passages:
+    given = list(items)
+    if not given:
         raise NoPassagesError("no passages given; pass at least one passage to read")
-    return passages
+    passages = [_as_passage(item, n) for n, item in enumerate(given, start=1)]
+    taken = {passage.id for passage in passages}
+    return tuple(
+        passage if passage.id else replace(passage, id=_free(n, taken))
+        for n, passage in enumerate(passages, start=1)
+    )
 
 
-def _as_passage(item: object, number: str) -> Passage:
+def _as_passage(item: object, number: int) -> Passage:
     match item:
-        case Passage(id=""):
-            return Passage(item.text, number, item.title, item.metadata)
-        case Passage():
+        case Passage() if isinstance(item.text, str):
             return item
         case str():
-            return Passage(item, number)
+            return Passage(item)
         case Mapping() if isinstance(item.get("text"), str):
+            name = item.get("id")
             return Passage(
                 item["text"],
-                str(item.get("id") or number),
+                "" if name is None else str(name),
                 str(item.get("title") or ""),
                 item.get("metadata") or {},
             )
         case _:
             raise InputError(
                 f"passage {number} is {type(item).__name__}; give a str, a foveate.Passage, "
-                "or a mapping with a 'text' string"
+                "or a mapping, its text a str"
             )
+
+
+def _free(number: int, taken: set[str]) -> str:
+    """The number as an id, with a mark behind it if somebody else has that id."""
+    name = str(number)
+    while name in taken:
+        name += "'"
+    return name

@@ -11,9 +11,10 @@ import torch
 
 from .attention import run
 from .block import Block, Blocks
+from .candidates import check_query
 from .counting import remembering
 from .encoding import Draft, EncodePlan, batches
-from .errors import EmptyQueryError, InputError
+from .errors import InputError
 from .head import ReadingPrompt
 from .reading import Head, Reading, ReadPlan, Slots
 from .segment import segment
@@ -140,8 +141,7 @@ class Proxy:
             InputError: The query alone would fill the proxy's window.
             DeadlineExceededError: The deadline passed first.
         """
-        if not query.strip():
-            raise EmptyQueryError("the query is empty; give the question that the passages answer")
+        check_query(query)
         ids = self.prompt.query(query)
         if len(ids) > self.window * MAX_QUERY_SHARE:
             raise InputError(

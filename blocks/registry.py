@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from .errors import UnknownNameError
+from .errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,14 +31,20 @@ class Registry(Generic[T]):
         return sorted({*self._methods, *entry_points(group=self._group).names})
 
     def make(self, method: str | T) -> T:
-        """An instance of the method of that name; an instance is passed through.
+        """An instance of the method of that name, `_` being `-`; an instance is passed through.
 
         Raises:
             UnknownNameError: No method has that name; lists those that exist.
+        InputError: It is neither a name nor an instance.
         """
-        if not isinstance(method, str):
-            return method
-        return self._factory(method)()
+        if isinstance(method, str):
+            return self._factory(method.replace("_", "-"))()
+        if isinstance(method, type) or not hasattr(method, "name"):
+            raise InputError(
+                f"{self.kind} {method!r} is not allowed; give a name, one of "
+                f"{', '.join(self.names())}, or an instance"
+            )
+        return method
 
     def _factory(self, name: str) -> Callable[[], T]:
         if name in self._methods:

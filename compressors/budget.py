@@ -8,6 +8,7 @@ sentence. A larger budget never trades a more relevant unit for a less relevant 
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -135,6 +136,14 @@ def select(
     return Selection(tuple(sorted(picker.reasons)), picker.reasons)
 
 
+def cost_of(candidates: Candidates, costs: Costs, units: Iterable[int]) -> int:
+    """Tokens of units with all that they depend on, by the estimate that `select` goes by."""
+    picker = _Picker(candidates.owners, candidates.requires, costs, sys.maxsize)
+    for unit in units:
+        picker.take(unit, "")
+    return picker.spent
+
+
 def everything(count: int) -> Selection:
     """All units, because all of them fit."""
     return Selection(tuple(range(count)), dict.fromkeys(range(count), "all fits"))
@@ -153,6 +162,7 @@ class _Picker:
         self.reasons: dict[int, str] = {}
         self._owners, self._requires, self._costs = owners, requires, costs
         self._left = limit
+        self.spent = 0
         self._opened: set[int] = set()
 
     def take(self, unit: int, reason: str) -> bool:
@@ -165,6 +175,7 @@ class _Picker:
         if cost > self._left:
             return False
         self._left -= cost
+        self.spent += cost
         self._opened.add(owner)
         self.reasons.update((u, reason if u == unit else f"needed by unit {unit}") for u in needed)
         return True

@@ -72,7 +72,12 @@ def load_examples(path: Path) -> list[Example]:
         InputError: A line is not of that form.
     """
     raw = path.read_bytes()
-    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    try:
+        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    except (UnicodeDecodeError, OSError, EOFError) as error:
+        raise InputError(f"{path} is not UTF-8 text, plain or gzipped: {error}") from error
+    if not text.strip():
+        raise InputError(f"{path} is empty; it needs one record a line")
     examples = []
     for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
         try:

@@ -8,7 +8,7 @@ lacks, and titles that a top unit names.
 from __future__ import annotations
 
 from .base import Candidates, Scorer, Scores
-from .features import FUSED, Features
+from .features import Features
 from .judged import judge
 
 
@@ -19,4 +19,4 @@ class Fused(Scorer):
 
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
-        return judge(candidates, self.name, Features(candidates).matrix(FUSED))
+        return judge(candidates, self.name, Features(candidates))

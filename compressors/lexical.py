@@ -45,7 +45,10 @@ _TERM = re.compile(
 
 
 class Lexical(Scorer):
-    """BM25 with the usual parameters; scores are shares of the most that a unit could reach."""
+    """BM25 with the usual parameters.
+
+    Its scores are shares of the most that a unit could reach: comparable, but no probabilities.
+    """
 
     name = "lexical"
     reads = False

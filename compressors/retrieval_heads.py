@@ -1,4 +1,4 @@
-"""Relevance read off a few attention heads, without training.
+"""Relevance read off a few attention heads; the model itself is not trained.
 
 A few percent of a model's heads look from the question to the evidence, in every model measured:
 Wu et al., "Retrieval Head Mechanistically Explains Long-Context Factuality",
@@ -11,7 +11,7 @@ tokens is summed, its logarithm standardised for each head, and averaged over he
 from __future__ import annotations
 
 from .base import Candidates, Scorer, Scores
-from .features import ATTENTION, Features
+from .features import Features
 from .judged import judge
 
 
@@ -22,4 +22,4 @@ class RetrievalHeads(Scorer):
 
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
-        return judge(candidates, self.name, Features(candidates).matrix(ATTENTION))
+        return judge(candidates, self.name, Features(candidates))

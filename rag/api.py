@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -110,17 +111,18 @@ def load_proxy(
 
 
 def default_engine(proxy: Proxy | str | Path = "default") -> Engine:
-    """The engine that `compress` uses for a proxy; made once per process, with its model."""
+    """The engine that `compress` uses; a model that is named is loaded once per process."""
     from foveate.blocks.proxy import Proxy
 
-    return _engine_of(proxy if isinstance(proxy, Proxy) else _shared_proxy(str(proxy)))
+    if isinstance(proxy, Proxy):
+        return Engine(proxy)
+    with _loading:  # so that callers who come together load one model, not one each
+        return _shared_engine(str(proxy))
+
+
+_loading = threading.Lock()
 
 
 @lru_cache(maxsize=4)
-def _shared_proxy(model: str) -> Proxy:
-    return load_proxy(model)
-
-
-@lru_cache(maxsize=16)
-def _engine_of(proxy: Proxy) -> Engine:
-    return Engine(proxy)
+def _shared_engine(model: str) -> Engine:
+    return Engine(load_proxy(model))

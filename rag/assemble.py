@@ -7,22 +7,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foveate.blocks.errors import InputError
-from foveate.compressors.budget import Adaptive, Costs, Selection, everything, limit_of, select
+from foveate.blocks.errors import BudgetError, InputError
+from foveate.compressors.budget import (
+    Adaptive,
+    Costs,
+    Selection,
+    cost_of,
+    everything,
+    limit_of,
+    select,
+)
 
 from .context import Context, Piece
 from .render import ELISION, SEPARATOR, Style, header, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from foveate.blocks.candidates import Candidates
     from foveate.blocks.counting import TokenCounter
 
     from .engine import Clock, Judgement, Options, Pin
 
-MAX_REFITS = 4
-"""Attempts to use up what the estimate of single units left over."""
+MAX_ATTEMPTS = 6
+"""Selections that are rendered and counted to come near the limit."""
+
+NOTHING_ELSE = Adaptive(mass=1.0, floor=1.0)
+"""Keeps what is pinned; nothing is as certain as to be kept besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,26 +80,74 @@ def _choose(
     adaptive = request.options.budget if isinstance(request.options.budget, Adaptive) else None
     if adaptive is None and whole.tokens <= limit:
         return whole
+    least = _least(candidates, judged, request, costs, pins, limit)
 
     def attempt(allowed: int) -> _Fit:
-        chosen = select(candidates, judged.scores, costs, allowed, adaptive=adaptive, pins=pins)
+        chosen = select(
+            candidates,
+            judged.scores,
+            costs,
+            max(allowed, least),
+            adaptive=adaptive,
+            pins=pins,
+        )
         return _fit(candidates, chosen, judged, request)
 
-    best = _trim(candidates, judged, request, attempt(limit), limit, pins)
-    if adaptive is not None:
-        return best
-    allowed = limit
-    for _ in range(MAX_REFITS):
-        # Units joined cost less than units alone: hand out again what that saved.
-        spare = limit - best.tokens
-        if spare <= 0:
+    return _search(attempt, limit, judged, candidates, request, pins)
+
+
+def _least(
+    candidates: Candidates,
+    judged: Judgement,
+    request: Request,
+    costs: Costs,
+    pins: Sequence[int],
+    limit: int,
+) -> int:
+    """Estimated tokens of what is pinned.
+
+    Raises:
+        BudgetError: Rendered alone it is over the limit.
+    """
+    if not pins:
+        return 0
+    estimate = cost_of(candidates, costs, pins)
+    alone = select(candidates, judged.scores, costs, estimate, adaptive=NOTHING_ELSE, pins=pins)
+    tokens = _fit(candidates, alone, judged, request).tokens
+    if tokens > limit:
+        raise BudgetError(
+            f"the pinned text takes {tokens} tokens and does not fit into {limit}; "
+            "raise the budget or pin less"
+        )
+    return estimate
+
+
+def _search(
+    attempt: Callable[[int], _Fit],
+    limit: int,
+    judged: Judgement,
+    candidates: Candidates,
+    request: Request,
+    pins: Sequence[int],
+) -> _Fit:
+    """The fullest selection within the limit that a few attempts find.
+
+    What units cost together is known only when they are rendered: joined they may take fewer tokens
+    than alone, or more. So the estimate is allowed more, or less, by what it was off.
+    """
+    best: _Fit | None = None
+    allowed, step = limit, 0
+    for _ in range(MAX_ATTEMPTS):
+        fit = attempt(allowed)
+        if fit.tokens <= limit and (best is None or fit.tokens > best.tokens):
+            best = fit
+        off = limit - fit.tokens
+        if off == 0:
             break
-        allowed += spare
-        other = attempt(allowed)
-        if other.tokens > limit or other.tokens <= best.tokens:
-            break
-        best = other
-    return best
+        # Away from an attempt that was over, half the last step back.
+        step = off if off < 0 and best is None else (off if off > 0 else -max(1, step // 2))
+        allowed = max(0, allowed + step)
+    return best or _trim(candidates, judged, request, attempt(0), limit, pins)
 
 
 def _trim(
@@ -101,14 +160,9 @@ def _trim(
 ) -> _Fit:
     """Give up the least relevant units until the rendered text is within the limit."""
     scores = judged.scores.units
-    while fit.tokens > limit and fit.selection.kept:
+    while fit.tokens > limit:
         needed = {r for unit in fit.selection.kept for r in candidates.requires[unit]}
         free = [u for u in fit.selection.kept if u not in needed and u not in pins]
-        if not free:
-            raise InputError(
-                f"the pinned text takes {fit.tokens} tokens and the limit is {limit}; "
-                "raise the budget or pin less"
-            )
         worst = min(free, key=lambda unit: (scores[unit], -unit))
         kept = tuple(unit for unit in fit.selection.kept if unit != worst)
         reasons = {unit: fit.selection.reasons[unit] for unit in kept}
@@ -131,7 +185,9 @@ def _costs(candidates: Candidates, style: Style, count: TokenCounter) -> Costs:
     known: dict[str, int] = {}
     for text in candidates.texts:
         if text not in known:
-            known[text] = count(" " + text.strip())
+            # One space or line break behind a unit joins the next; longer white space counts.
+            shown = text.strip()
+            known[text] = count(" " + shown if len(text) - len(shown) < 2 else text)
     mark = count(f" {ELISION}")
     units = np.array([known[text] + mark for text in candidates.texts], dtype=np.int64)
     passages = [
@@ -142,22 +198,47 @@ def _costs(candidates: Candidates, style: Style, count: TokenCounter) -> Costs:
 
 
 def _pinned_units(candidates: Candidates, pins: Iterable[Pin]) -> list[int]:
-    by_id: dict[str, list[int]] = {}
+    by_id: dict[str, list[int]] = {passage.id: [] for passage in candidates.passages}
     for unit, owner in enumerate(candidates.owners):
-        by_id.setdefault(candidates.passages[owner].id, []).append(unit)
+        by_id[candidates.passages[owner].id].append(unit)
     pinned: set[int] = set()
     for pin in pins:
-        name, start, end = (pin, 0, None) if isinstance(pin, str) else pin
+        name, start, end = _parts(pin)
         if name not in by_id:
             known = ", ".join(sorted(by_id)[:10])
             raise InputError(f"pin {pin!r} names no passage; passage ids are: {known}")
-        pinned |= {
+        held = {
             unit
             for unit in by_id[name]
             if candidates.units[unit].end > start
             and (end is None or candidates.units[unit].start < end)
         }
+        if not held and end is not None:
+            raise InputError(f"pin {pin!r} lies outside of the text of its passage")
+        pinned |= held
     return sorted(pinned)
+
+
+def _parts(pin: object) -> tuple[str, int, int | None]:
+    match pin:
+        case str():
+            return pin, 0, None
+        case (str() as name, int() as start, int() as end) if 0 <= start < end:
+            return name, start, end
+        case _:
+            raise InputError(
+                f"pin {pin!r} is not allowed; give a passage id, or (passage id, start, end)"
+            )
+
+
+def _why_dropped(unit: int, judged: Judgement, fit: _Fit, request: Request) -> str:
+    scores = judged.scores.units
+    worst_kept = min((scores[u] for u in fit.selection.kept), default=1.0)
+    if scores[unit] > worst_kept:
+        return "does not fit beside what is more relevant"
+    if isinstance(request.options.budget, Adaptive):
+        return "not needed beside what is kept"
+    return "less relevant than what fits"
 
 
 def _context(
@@ -180,7 +261,7 @@ def _context(
             kind=unit.kind,
             score=float(judged.scores.units[i]),
             kept=i in kept,
-            reason=fit.selection.reasons.get(i, "less relevant than what fits"),
+            reason=fit.selection.reasons.get(i) or _why_dropped(i, judged, fit, request),
             tokens=int(costs.units[i]),
         )
         for i, (owner, unit) in enumerate(zip(candidates.owners, candidates.units, strict=True))

@@ -117,10 +117,14 @@ class Context:
         return spans
 
     def messages(self) -> list[dict[str, str]]:
-        """The context and the question as chat messages."""
-        from .prompt import chat_messages
+        """The context and the question as chat messages.
 
-        return chat_messages(self)
+        Control markers in them are broken by a zero-width space, for whoever tokenizes the messages
+        cannot know that they are text.
+        """
+        from .prompt import chat_messages, defuse
+
+        return [{**m, "content": defuse(m["content"])} for m in chat_messages(self)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON-able values; source text appears once, under "passages"."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foveate.blocks.errors import StoreError
+from foveate.blocks.home import home
 from foveate.blocks.passage import Passage
 
 from . import html
@@ -73,8 +74,6 @@ class Round:
 
 def index_folder(*, lexical: bool = False) -> Path:
     """Where the index is kept; another for each version of Python, whose text is another."""
-    from .models import home
-
     return home() / "demo" / f"index-{platform.python_version()}{'-lexical' if lexical else ''}"
 
 
@@ -107,7 +106,7 @@ def open_index(
             pass  # none there, or a damaged one: made anew below
     shutil.rmtree(folder, ignore_errors=True)
     index = Index.create(folder, embedder=embedder)
-    index.add(_passages(documents, progress), progress=progress)
+    index.add(list(_passages(documents, progress)), progress=progress)  # a list: it has an end
     return index
 
 

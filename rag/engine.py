@@ -15,6 +15,9 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
+
+import numpy as np
 
 from foveate.blocks.candidates import Candidates, Scores
 from foveate.blocks.counting import token_counter
@@ -90,6 +93,7 @@ class Engine:
         self.proxy = proxy
         self.scorer = SCORERS.make(scorer)
         self.orderer = ORDERERS.make(orderer)
+        self._running: WeakSet[Deadline] = WeakSet()
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="foveate-reading")
 
     def compress(
@@ -122,6 +126,7 @@ class Engine:
         clock = Clock()
         deadline = deadline or Deadline(options.timeout)
         check_budget(options.budget)
+        _check_timeout(options.timeout)
         use = SCORERS.make(scorer) if scorer else self.scorer
         place = ORDERERS.make(orderer) if orderer else self.orderer
         count = self.counter(options.tokenizer)
@@ -169,7 +174,9 @@ class Engine:
         return self.proxy.count_tokens
 
     def close(self) -> None:
-        """Call off what is running and let the worker thread end."""
+        """Call off what is running, at its next check, and let the worker thread end."""
+        for deadline in list(self._running):
+            deadline.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _judge(
@@ -189,17 +196,21 @@ class Engine:
             with clock.stage("score"):
                 scores = scorer.score(candidates)
             with clock.stage("order"):
-                order = orderer.order(candidates, scores)
-            return Judgement(scores, tuple(order), scorer.name, orderer.name)
+                order = tuple(orderer.order(candidates, scores))
+            return Judgement(scores, order, scorer.name, orderer.name).checked(candidates)
 
         try:
+            if not (scorer.reads or orderer.reads):
+                return read()  # quick, and not to wait behind a reading
             return self._within(deadline, read, _reserve(candidates, deadline))
         except InputError:
             raise
         except (
             Exception
         ) as fault:  # fail open: whatever went wrong with the proxy, BM25 can still answer
-            log.warning("degraded to lexical selection: %s", fault, exc_info=fault)
+            # The message of a fault may quote the text; it goes to the caller, not to the log.
+            log.warning("degraded to lexical selection: %s", type(fault).__name__)
+            log.debug("the fault", exc_info=fault)
             return _fallback(candidates, orderer, fault, clock)
 
     def _within(self, deadline: Deadline, work: Callable[[], T], reserve: float) -> T:
@@ -207,6 +218,7 @@ class Engine:
         left = deadline.left()
         if left is None:
             return work()
+        self._running.add(deadline)
         future = self._pool.submit(work)
         try:
             return future.result(timeout=max(0.0, left - reserve))
@@ -236,6 +248,21 @@ class Judgement:
     orderer: str
     fault: str = ""
 
+    def checked(self, candidates: Candidates) -> Judgement:
+        """Itself, if scores and order are what a scorer and an orderer must give.
+
+        Raises:
+            TypeError: They are not; the method that gave them is at fault, not the caller.
+        """
+        units, passages = self.scores.units, self.scores.passages
+        if units.shape != (len(candidates.units),) or not np.isfinite(units).all():
+            raise TypeError(f"scorer {self.scorer!r} gave no finite score for each unit")
+        if passages.shape != (len(candidates.passages),) or not np.isfinite(passages).all():
+            raise TypeError(f"scorer {self.scorer!r} gave no finite score for each passage")
+        if sorted(self.order) != list(range(len(candidates.passages))):
+            raise TypeError(f"orderer {self.orderer!r} gave no permutation of the passages")
+        return self
+
 
 @dataclass(slots=True)
 class Clock:
@@ -259,6 +286,12 @@ class Clock:
         return {**self.stages, "total": (time.perf_counter() - self._start) * 1000}
 
 
+def _check_timeout(timeout: object) -> None:
+    numeric = isinstance(timeout, int | float) and not isinstance(timeout, bool) and timeout >= 0
+    if timeout is not None and not numeric:
+        raise InputError(f"timeout {timeout!r} is not allowed; give seconds, 0 or more, or None")
+
+
 def _reserve(candidates: Candidates, deadline: Deadline) -> float:
     """Seconds of a deadline that the answer without a proxy will need."""
     seconds = deadline.seconds or 0.0
@@ -273,7 +306,21 @@ def _fallback(
     with clock.stage("fallback"):
         scorer = Lexical()
         scores = scorer.score(candidates)
-        place = ORDERERS.make("original") if orderer.reads else orderer
-        order = tuple(place.order(candidates, scores))
+        place, order = _order_again(candidates, scores, orderer)
     why = f"{type(fault).__name__}: {fault}"
-    return Judgement(scores, order, scorer.name, place.name, why)
+    return Judgement(scores, order, scorer.name, place, why)
+
+
+def _order_again(
+    candidates: Candidates, scores: Scores, orderer: Orderer
+) -> tuple[str, tuple[int, ...]]:
+    """The asked order if it needs no reading and works; else the caller's own."""
+    try:
+        if not orderer.reads:
+            order = tuple(orderer.order(candidates, scores))
+            return orderer.name, Judgement(scores, order, "", orderer.name).checked(
+                candidates
+            ).order
+    except Exception as fault:  # noqa: BLE001 - it may be the orderer that failed before
+        log.warning("order %s failed as well: %s", orderer.name, type(fault).__name__)
+    return "original", tuple(range(len(candidates.passages)))

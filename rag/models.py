@@ -7,15 +7,13 @@ in `home() / "models"`, a folder each. What a name means is pinned by digest in 
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import platformdirs
-
 from foveate.blocks.errors import ModelNotFoundError, UnknownNameError
+from foveate.blocks.home import home
 
 from ._catalogue import CATALOGUE, CatalogueModel, ModelKind
 from ._gguf import CONVERTERS, convert_gguf
@@ -73,12 +71,6 @@ class ModelInfo:
     path: Path
     size_bytes: int
     download_bytes: int
-
-
-def home() -> Path:
-    """The folder Foveate keeps models in: `$FOVEATE_HOME`, or the user's cache folder."""
-    given = os.environ.get("FOVEATE_HOME")
-    return Path(given).expanduser().absolute() if given else platformdirs.user_cache_path("foveate")
 
 
 def pull(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from foveate.blocks.candidates import check_query
 from foveate.blocks.deadline import Deadline
-from foveate.blocks.errors import EmptyQueryError, InputError
+from foveate.blocks.errors import InputError
 
 from .engine import Engine, Options
 from .prompt import Citation, cited
 from .render import Style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from foveate.blocks.passage import Passage
     from foveate.blocks.proxy import Proxy
@@ -24,15 +25,11 @@ if TYPE_CHECKING:
 
     from .context import Context
     from .generators import Generator
-    from .retrievers import Hit
+    from .retrievers import Retriever
 
 
-class Retrieves(Protocol):
-    """Anything that finds passages for a query."""
-
-    def retrieve(self, query: str, k: int = 10) -> Sequence[Hit]:
-        """The best `k` hits, best first."""
-        ...
+CONTEXT_SHARE = 0.5
+"""Part of the time for an answer that its context may take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +66,7 @@ class Pipeline:
 
     def __init__(
         self,
-        retriever: Retrieves,
+        retriever: Retriever,
         proxy: Proxy | None,
         *,
         compressor: str | Scorer = "fused",
@@ -88,8 +85,7 @@ class Pipeline:
         Raises:
             EmptyQueryError: The query holds nothing visible.
         """
-        if not query.strip():
-            raise EmptyQueryError("the query is empty; give a question")
+        check_query(query)
         return [hit.passage for hit in self.retriever.retrieve(query, self.k)]
 
     def context(self, query: str, options: Options | None = None) -> Context:
@@ -114,7 +110,8 @@ class Pipeline:
             query: The question.
             max_tokens: Longest answer.
             options: Other options than the pipeline's, for this call.
-            timeout: Seconds until the answer is due; `options.timeout` bounds the context alone.
+            timeout: Seconds until the answer is due. What is left after retrieval is shared between
+                the context, which BM25 makes if the reading is late, and the generator.
 
         Raises:
             InputError: The query is empty, nothing was found, or there is no generator.
@@ -122,7 +119,7 @@ class Pipeline:
             DeadlineExceededError: It did not answer in time.
         """
         generator, deadline = self._generator(), Deadline(timeout)
-        context, spent = self._prepare(query, options)
+        context, spent = self._prepare(query, options, deadline)
         start = time.perf_counter()
         text = generator.generate(context, max_tokens=max_tokens, deadline=deadline)
         return _answer(text, context, {**spent, "generate": _since(start)})
@@ -137,7 +134,7 @@ class Pipeline:
     ) -> Answer:
         """`ask` without blocking the event loop."""
         generator, deadline = self._generator(), Deadline(timeout)
-        context, spent = await asyncio.to_thread(self._prepare, query, options)
+        context, spent = await asyncio.to_thread(self._prepare, query, options, deadline)
         start = time.perf_counter()
         text = await generator.agenerate(context, max_tokens=max_tokens, deadline=deadline)
         return _answer(text, context, {**spent, "generate": _since(start)})
@@ -152,12 +149,19 @@ class Pipeline:
         """`ask` for many queries; passages that they share are read once."""
         return [self.ask(query, max_tokens=max_tokens) for query in queries]
 
-    def _prepare(self, query: str, options: Options | None) -> tuple[Context, dict[str, float]]:
+    def _prepare(
+        self, query: str, options: Options | None, deadline: Deadline
+    ) -> tuple[Context, dict[str, float]]:
         start = time.perf_counter()
         passages = self.retrieve(query)
         retrieve = _since(start)
         start = time.perf_counter()
-        context = self.engine.compress(query, passages, options or self.options)
+        options = options or self.options
+        left = deadline.left()
+        if left is not None:
+            most = left * CONTEXT_SHARE
+            options = replace(options, timeout=min(most, options.timeout or most))
+        context = self.engine.compress(query, passages, options)
         return context, {"retrieve": retrieve, "context": _since(start)}
 
     def _generator(self) -> Generator:

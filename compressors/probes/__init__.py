@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.blocks.errors import InputError
+from foveate.blocks.home import home
 from foveate.blocks.proxy import weights_fingerprint
 
 if TYPE_CHECKING:
@@ -106,10 +107,7 @@ def heads_for(model: Any, name: str) -> tuple[Head, ...]:
 
 def folder() -> Path:
     """Where the user's own probes are kept."""
-    import platformdirs
-
-    home = os.environ.get("FOVEATE_HOME")
-    return (Path(home) if home else platformdirs.user_cache_path("foveate")) / "probes"
+    return home() / "probes"
 
 
 @cache
@@ -119,5 +117,9 @@ def shipped() -> Probe:
 
 
 def _known() -> Iterator[Probe]:
-    yield from (load(path) for path in sorted(folder().glob("*.json")))
+    for path in sorted(folder().glob("*.json")):
+        try:
+            yield load(path)
+        except InputError as damage:  # of no concern to the models that it was not made for
+            log.warning("left out: %s", damage)
     yield shipped()

@@ -59,6 +59,7 @@ def _print_version(asked: bool) -> None:
 
 @app.callback()
 def foveate(
+    ctx: typer.Context,
     debug: Annotated[
         bool,
         typer.Option("--debug", help="Show the traceback of an error, and all that is logged."),
@@ -69,7 +70,7 @@ def foveate(
     ] = False,
 ) -> None:
     """Decide what a generator sees: the sentences a question needs, in order, within a budget."""
-    log_to_stderr(debug=debug)
+    ctx.with_resource(log_to_stderr(debug=debug))
 
 
 for module in (compress, index, ask, models, serve, demo):

@@ -9,7 +9,7 @@ import typer
 
 from foveate.blocks.errors import InputError
 
-from .inputs import check_query
+from .console import note_degraded
 from .options import (
     AsJson,
     BudgetText,
@@ -88,12 +88,14 @@ def ask(
     The proxy that reads is a small model: for answers worth reading, name an endpoint. OpenAI's own
     wants OPENAI_API_KEY.
     """
+    from foveate.blocks.candidates import check_query
     from foveate.rag.index import Index
     from foveate.rag.pipeline import Pipeline
 
     if stream and (as_json or not generate):
         raise typer.BadParameter("--stream goes with neither --json nor --no-generate")
-    question = check_query(" ".join(query))
+    question = " ".join(query)
+    check_query(question)
     options = options_of(budget, tokenizer=tokenizer, timeout=timeout, numbered=True)
     local = generate and _is_local(generator)
     with Index.open(folder) as index:
@@ -135,6 +137,7 @@ def _stream(pipeline: Pipeline, question: str, max_tokens: int) -> None:
     from foveate.rag.prompt import cited
 
     context, pieces = pipeline.stream(question, max_tokens=max_tokens)
+    note_degraded(context)
     said = []
     for piece in pieces:
         said.append(piece)
@@ -144,6 +147,7 @@ def _stream(pipeline: Pipeline, question: str, max_tokens: int) -> None:
 
 
 def _print_context(context: Context, *, as_json: bool) -> None:
+    note_degraded(context)
     if as_json:
         print_json(context.to_dict())
     elif context.text:
@@ -151,6 +155,7 @@ def _print_context(context: Context, *, as_json: bool) -> None:
 
 
 def _print_answer(answer: Answer, *, as_json: bool) -> None:
+    note_degraded(answer.context)
     if not as_json:
         typer.echo(answer.text.strip())
         _print_sources(answer.citations, answer.context)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import write_file
-from .inputs import check_query, read_passages
+from .console import note_degraded, write_file
+from .inputs import read_passages
 from .options import (
     AsJson,
     BudgetText,
@@ -112,6 +112,10 @@ def _context(
     proxy: str,
     chunk: int | None,
 ) -> Context:
+    from foveate.blocks.candidates import check_query
+
     check_query(query)
     passages = read_passages(files, chunk_tokens=chunk)
-    return engine_for(proxy, scorer, orderer, options).compress(query, passages, options)
+    context = engine_for(proxy, scorer, orderer, options).compress(query, passages, options)
+    note_degraded(context)
+    return context

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from rich.progress import TaskID
 
+    from foveate.rag.context import Context
     from foveate.rag.progress import Progress
 
 NAME = "foveate"
@@ -36,12 +37,41 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def log_to_stderr(*, debug: bool) -> None:
+def note_degraded(context: Context) -> None:
+    """Tell that a simpler method stood in, if one did, and why."""
+    if context.degraded:
+        note(one_line(f"degraded to {context.scorer!r}: {context.degraded_reason}"))
+
+
+@contextmanager
+def log_to_stderr(*, debug: bool) -> Iterator[None]:
     """Show warnings of Foveate as notes of a line; with `debug` all that is logged, in full."""
     logger = logging.getLogger(NAME)
-    logger.handlers = [_Notes(debug)]
-    logger.setLevel(logging.DEBUG if debug else logging.WARNING)
+    before, shown = logger.propagate, _Notes(debug)
+    logger.addHandler(shown)
     logger.propagate = False
+    try:
+        with (
+            log_level(NAME, logging.DEBUG if debug else logging.WARNING),
+            # Of a degraded answer its command tells, with the reason.
+            log_level(f"{NAME}.rag.engine", logging.NOTSET if debug else logging.ERROR),
+        ):
+            yield
+    finally:
+        logger.propagate = before
+        logger.removeHandler(shown)
+
+
+@contextmanager
+def log_level(name: str, level: int) -> Iterator[None]:
+    """Give a logger another level for a while."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(level)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 @contextmanager
@@ -114,7 +144,7 @@ def _bars() -> Iterator[Progress]:
 
         def report(stage: str, done: int, total: int | None, /) -> None:
             if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
+                tasks[stage] = bars.add_task(stage, total=None)
             bars.update(tasks[stage], completed=done, total=total)
 
         yield report

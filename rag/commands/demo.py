@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Span = tuple[str, str]
     Line = list[Span]
 
-WIDTH = 100  # columns
+TITLE, UNIT = 30, 70  # columns
 NUMBERS = 12
 """Places of an order that are shown."""
 
@@ -75,7 +75,7 @@ def _account(each: Round) -> Iterator[Line]:
         "tokens", f"{cold.tokens_before:,} → {cold.tokens_after:,}", f" of {cold.limit:,} allowed"
     )
     yield _row("order", f"{_numbers(range(len(cold.passages)))} → {_numbers(cold.order)}")
-    yield _row("context", *_times(each))
+    yield from _times(each)
     if cold.degraded:
         yield [(f"degraded: {cold.degraded_reason}", "red")]
     yield from _best(each)
@@ -91,12 +91,13 @@ def _numbers(order: Iterator[int] | range | tuple[int, ...]) -> str:
     return " ".join(shown[:NUMBERS]) + (" …" if len(shown) > NUMBERS else "")
 
 
-def _times(each: Round) -> tuple[str, str]:
+def _times(each: Round) -> Iterator[Line]:
     cold, warm = (run["total"] for run in each.runs().values())
     spent = each.answer.timings
-    return (
-        f"{cold:,.0f} ms with new passages, {warm:,.0f} ms with known ones",
-        f"; retrieved in {spent['retrieve']:,.0f} ms, answered in {spent['generate']:,.0f} ms",
+    yield _row("context", f"{cold:,.0f} ms with new passages, {warm:,.0f} ms with known ones")
+    yield _row(
+        "the rest",
+        f"retrieved in {spent['retrieve']:,.0f} ms, answered in {spent['generate']:,.0f} ms",
     )
 
 
@@ -108,8 +109,8 @@ def _best(each: Round) -> Iterator[Line]:
         title = each.cold.passages[piece.passage].title
         yield [
             (f"    {piece.score:.2f} ", "yellow"),
-            (f"[{piece.passage + 1}] {clip(title, WIDTH // 3)}: ", "cyan"),
-            (clip(each.cold.piece_text(piece), WIDTH), ""),
+            (f"[{piece.passage + 1}] {clip(title, TITLE)}: ", "cyan"),
+            (clip(each.cold.piece_text(piece), UNIT), ""),
         ]
 
 

@@ -88,10 +88,11 @@ def _open(folder: Path, embedder: str | None, *, may_be_new: bool) -> Iterator[I
     from foveate.rag.index import Index
 
     if may_be_new and not (folder.exists() and any(folder.iterdir())):
-        with _undone_on_error(folder):
-            given = None if embedder == NO_EMBEDDER else embedder or "minilm"
-            with Index.create(folder, embedder=given) as made:
-                yield made
+        given = None if embedder == NO_EMBEDDER else embedder or "minilm"
+        was_there = folder.exists()
+        # Only what this process made is undone: another may have been quicker.
+        with Index.create(folder, embedder=given) as made, _undone_on_error(folder, was_there):
+            yield made
         return
     lexical = embedder == NO_EMBEDDER
     with Index.open(folder, embedder=None if lexical else embedder) as opened:
@@ -105,9 +106,8 @@ def _open(folder: Path, embedder: str | None, *, may_be_new: bool) -> Iterator[I
 
 
 @contextmanager
-def _undone_on_error(folder: Path) -> Iterator[None]:
+def _undone_on_error(folder: Path, was_there: bool) -> Iterator[None]:
     """Leave no new index behind if it could not be filled."""
-    was_there = folder.exists()
     try:
         yield
     except BaseException:

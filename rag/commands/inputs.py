@@ -1,4 +1,4 @@
-"""What a command reads: passages from files, folders and standard input; a budget, a query."""
+"""What a command reads: passages from files, folders and standard input; a budget."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foveate.blocks.errors import BudgetError, EmptyQueryError, InputError
+from foveate.blocks.errors import BudgetError, InputError
 from foveate.blocks.passage import Passage
 
 if TYPE_CHECKING:
@@ -36,17 +36,6 @@ def budget_of(text: str) -> Budget:
         ) from error
     check(budget)
     return budget
-
-
-def check_query(query: str) -> str:
-    """The query, if it asks anything.
-
-    Raises:
-        EmptyQueryError: It does not.
-    """
-    if not query.strip():
-        raise EmptyQueryError("the query is empty; give the question that the passages answer")
-    return query
 
 
 def read_passages(files: Sequence[str], *, chunk_tokens: int | None = None) -> list[Passage]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import note, progress
+from .console import log_level, note, progress
 from .options import AsJson, print_json
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ Model = Annotated[
 ]
 Data = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Further records for the weights; may be repeated."),
+    typer.Option(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Further records for the weights; may be repeated.",
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -95,9 +100,8 @@ def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
     sets = [calibration.shipped_set(), *(data or ())]
     own, *added = [calibration.load_examples(each) for each in sets]
     more = [example for each in added for example in each]
-    # It would advise to do what is being done.
-    logging.getLogger(probes.__name__).setLevel(logging.ERROR)
-    proxy = load_proxy(model)
+    with log_level(probes.__name__, logging.ERROR):  # it would advise to do what is being done
+        proxy = load_proxy(model)
     with progress() as report:
         probe = calibration.calibrate(proxy, own, more=more, source=_named(sets), progress=report)
     target = out or probes.folder() / f"{probe.fingerprint}.json"

@@ -23,7 +23,9 @@ def oracle() -> SimpleNamespace:
     return SimpleNamespace(by_slot=by_slot, eager=eager)
 
 
-def by_slot(proxy: Proxy, query: str, blocks: Blocks) -> tuple[Any, Slots]:
+def by_slot(
+    proxy: Proxy, query: str, blocks: Blocks, *, window: int | None = None
+) -> tuple[Any, Slots]:
     """Attention of the query rows, (heads, rows, slots), from one eager forward of the whole
     prompt."""
     head, rows = list(proxy.prompt.head), proxy.prompt.query(query)
@@ -39,6 +41,9 @@ def by_slot(proxy: Proxy, query: str, blocks: Blocks) -> tuple[Any, Slots]:
     at = torch.tensor(segment)
     causal = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
     allowed = causal & ((at == 0) | (at[:, None] == at) | (at[:, None] == -1))
+    if window is not None:
+        place = torch.tensor(positions)
+        allowed &= place[:, None] - place < window
     mask = torch.zeros(1, 1, len(ids), len(ids)).masked_fill(
         ~allowed, torch.finfo(torch.float32).min
     )

@@ -114,13 +114,38 @@ def test_a_long_query_reads_the_same_in_turns(
     np.testing.assert_allclose(in_turns.last, at_once.last, atol=1e-6)
 
 
-def test_a_passed_deadline_stops_the_work_and_keeps_what_was_done(tiny_proxy: Proxy) -> None:
-    cancelled = Deadline()
-    cancelled.cancel()
-    tiny_proxy.encode(PASSAGES[:2])
+def test_a_deadline_stops_the_work_and_keeps_the_batches_that_are_done(
+    tiny_proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadline, put = Deadline(), tiny_proxy.store.put_many
+
+    def put_and_cancel(blocks: Any) -> None:
+        put(blocks)
+        deadline.cancel()
+
+    monkeypatch.setattr(tiny_proxy.store, "put_many", put_and_cancel)
+    many = [Passage(f"{n} " + TEXTS[0] * 2, str(n)) for n in range(12)]
     with pytest.raises(DeadlineExceededError):
-        tiny_proxy.encode(PASSAGES, deadline=cancelled)
-    assert tiny_proxy.store.stats().blocks == 2
+        tiny_proxy.encode(many, deadline=deadline)
+    assert 0 < tiny_proxy.store.stats().blocks < 12
+
+
+@pytest.mark.parametrize("text", ["One.\n" + "\n \n" * 900 + "Two here.", " \t" * 2000])
+def test_a_unit_longer_than_a_block_is_still_one_unit(tiny_proxy: Proxy, text: str) -> None:
+    blocks = tiny_proxy.encode([PASSAGES[0], Passage(text), PASSAGES[1]])
+    reading = tiny_proxy.read("Which ship?", blocks)
+    expected = [len(segment(t)) for t in (TEXTS[0], text, TEXTS[1])]
+    assert len(blocks) > 3
+    assert np.bincount(reading.owners, minlength=3).tolist() == expected
+    assert reading.baseline.shape == reading.mass.shape
+    total = reading.mass.sum(1) + reading.titles.sum(1) + reading.head_share + reading.query_share
+    np.testing.assert_allclose(total, 1.0, atol=1e-5)
+
+
+def test_a_title_longer_than_a_block_leaves_room_for_the_text(tiny_proxy: Proxy) -> None:
+    passage = Passage(TEXTS[0], "a", "Ship " * 500)
+    reading = tiny_proxy.read("Which ship?", tiny_proxy.encode([passage]))
+    assert reading.mass.shape[1] == len(segment(TEXTS[0]))
 
 
 def test_many_threads_read_what_one_reads(tiny_proxy: Proxy) -> None:

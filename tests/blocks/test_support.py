@@ -8,10 +8,13 @@ from transformers import (
     AutoModelForCausalLM,
     BloomConfig,
     Gemma2Config,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
     Gemma3TextConfig,
     GPT2Config,
     LlamaConfig,
     MambaConfig,
+    MistralConfig,
     PhiConfig,
     Qwen2Config,
     Qwen3Config,
@@ -21,6 +24,7 @@ from foveate.blocks.attention import register
 from foveate.blocks.errors import UnsupportedModelError
 from foveate.blocks.passage import Passage
 from foveate.blocks.proxy import Proxy
+from foveate.blocks.support import check_architecture
 
 SMALL = {
     "vocab_size": 259,
@@ -106,14 +110,30 @@ def test_what_cannot_be_read_exactly_is_refused_by_name_and_reason(
     assert config.model_type in str(refusal.value)
 
 
-def test_a_sliding_window_layer_sees_no_further_than_its_window(tiny_tokenizer: Any) -> None:
-    windowed = {**SMALL, "head_dim": 8, "sliding_window": 16}
-    local = Gemma3TextConfig(**windowed, layer_types=["sliding_attention"] * 2)
-    proxy = proxy_of(local, tiny_tokenizer)
-    # Read from afar: the query stands behind the longest block, so a short one is out of its sight.
-    blocks = proxy.encode([Passage("Near.", "a"), Passage("The pier sank. " * 9, "b")])
+def test_a_sliding_window_is_read_like_eager_attention_under_the_same_window(
+    tiny_tokenizer: Any, oracle: Any
+) -> None:
+    window = 24
+    proxy = proxy_of(MistralConfig(**SMALL, sliding_window=window), tiny_tokenizer)
+    blocks = proxy.encode([Passage("Near.", "a"), Passage("The pier sank. So it did.", "b")])
+    by_slot, slots = oracle.by_slot(proxy, "Why?", blocks, window=window)
     reading = proxy.read("Why?", blocks)
-    first, last = reading.mass[:, 0], reading.mass[:, -1]
-    assert (first == 0).all()
-    assert (last >= 0).all()
-    assert (reading.head_share == 0).all()
+    np.testing.assert_allclose(reading.mass, by_slot.mean(1)[:, : slots.units], atol=1e-5)
+    np.testing.assert_allclose(reading.head_share, by_slot.mean(1)[:, slots.head], atol=1e-5)
+
+
+def test_attention_that_takes_more_than_a_reading_gives_is_refused(
+    tiny_model: Any, tiny_tokenizer: Any
+) -> None:
+    import torch
+
+    from foveate.blocks.attention import _attention
+
+    rows = torch.zeros(1, 1, 2, 4)
+    with pytest.raises(UnsupportedModelError, match="s_aux"):
+        _attention(tiny_model, rows, rows, rows, None, s_aux=rows, foveate_plan=object())  # type: ignore[arg-type]
+
+
+def test_a_model_made_of_several_is_refused_before_it_is_loaded() -> None:
+    with pytest.raises(UnsupportedModelError, match="made of several models"):
+        check_architecture(Gemma3ForConditionalGeneration, Gemma3Config(), "gemma-3-4b")

@@ -88,3 +88,8 @@ def test_terms_fold_case_width_and_plural() -> None:
 
 def test_it_never_wakes_the_proxy() -> None:
     assert not Lexical.reads
+
+
+def test_vowel_signs_belong_to_their_word() -> None:
+    assert terms("हिन्दी भाषा") == ("हिन्दी", "भाषा")
+    assert terms("தமிழ் மொழி") == ("தமிழ்", "மொழி")

@@ -64,6 +64,15 @@ def test_a_damaged_probe_file_is_refused_with_the_remedy(tmp_path: Path, damage:
         probes.load(path)
 
 
+def test_a_damaged_file_does_not_keep_other_models_from_their_probes(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    probes.folder().mkdir(parents=True)
+    (probes.folder() / "bad.json").write_text("")
+    assert probes.find(probes.shipped().fingerprint) == probes.shipped()
+    assert "bad.json" in caplog.text
+
+
 def test_an_uncalibrated_model_gets_its_middle_layers_and_is_told_so(
     tiny_model: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -237,9 +237,8 @@ def test_a_degraded_answer_is_an_answer_with_a_note(
     result = run("compress", "-q", "rotate a key", "--proxy", model, "--json", stdin=KEYS)
     assert result.exit_code == 0
     assert json.loads(result.stdout)["degraded"] is True
-    notes = result.stderr.splitlines()
-    assert any("degraded" in n and "out of memory on device 0" in n for n in notes), notes
-    assert "Traceback" not in result.stderr
+    *_, note = result.stderr.splitlines()
+    assert note == "foveate: degraded to 'lexical': RuntimeError: out of memory on device 0"
 
 
 def test_explain_shows_kept_and_dropped_text(run: Run, model: Path, tmp_path: Path) -> None:
@@ -426,7 +425,7 @@ def test_models_are_listed_and_found(
 def test_calibrating_writes_what_reading_then_uses(
     run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from foveate.compressors import probes
+    from foveate.compressors import calibrate, probes
 
     monkeypatch.setenv("FOVEATE_HOME", str(tmp_path / "home"))
     record = {
@@ -439,11 +438,14 @@ def test_calibrating_writes_what_reading_then_uses(
     }
     data = tmp_path / "records.jsonl"
     data.write_text("\n".join([json.dumps(record)] * 2))
+    shipped = shutil.copy(data, tmp_path / "shipped.jsonl")
+    monkeypatch.setattr(calibrate, "shipped_set", lambda: Path(shipped))
     result = run("calibrate", model, "--data", data)
     assert result.exit_code == 0, result.stderr
     written = Path(result.stdout.strip())
     assert written.parent == tmp_path / "home" / "probes"
     probe = probes.load(written)
+    assert "records.jsonl" in probe.provenance["source"]
     assert probes.find(probe.fingerprint) == probe
     assert "run: foveate calibrate" not in result.stderr
     asked = run("compress", "-q", "rotate a key", "--proxy", model, stdin=KEYS)
@@ -452,7 +454,9 @@ def test_calibrating_writes_what_reading_then_uses(
 
     data.write_text('{"question": "?"}')
     assert "line 1" in failure(run("calibrate", model, "--data", data), 2)
-    assert "nowhere" in failure(run("calibrate", model, "--data", tmp_path / "nowhere"), 1)
+    missing = run("calibrate", model, "--data", tmp_path / "nowhere")
+    assert missing.exit_code == 2
+    assert "does not exist" in missing.stderr
 
 
 def test_serve_hands_its_options_to_the_service(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foveate import Adaptive, Engine, Options, Passage, Style
+from foveate.blocks.candidates import Scores
 from foveate.blocks.errors import (
     BudgetError,
     EmptyQueryError,
@@ -19,12 +20,12 @@ from foveate.blocks.errors import (
     UnknownNameError,
 )
 from foveate.compressors import SCORERS, Scorer
-from foveate.reorder import ORDERERS
+from foveate.reorder import ORDERERS, Orderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from foveate.blocks.candidates import Candidates, Scores
+    from foveate.blocks.candidates import Candidates
     from foveate.blocks.proxy import Proxy
 
 HARBOUR = Passage(
@@ -153,7 +154,7 @@ def test_pins_stay_by_passage_and_by_span(engine: Engine) -> None:
 
 
 def test_pins_that_do_not_fit_and_pins_that_name_nothing_are_refused(engine: Engine) -> None:
-    with pytest.raises(BudgetError, match="pinned text does not fit into 3 tokens"):
+    with pytest.raises(BudgetError, match="takes 13 tokens and does not fit into 3"):
         engine.compress(QUERY, PASSAGES, options(3, pins=["storms"]))
     with pytest.raises(InputError, match="names no passage; passage ids are: harbour, storms"):
         engine.compress(QUERY, PASSAGES, options(pins=["nowhere"]))
@@ -291,3 +292,95 @@ def test_the_default_proxy_finds_the_sentence_that_shares_no_word(default_proxy:
     )
     assert "cello" in context.text
     assert np.isfinite(context.nothing)
+
+
+def test_pins_that_just_fit_are_taken(engine: Engine) -> None:
+    sources = ["One two three. Four five six.", "Seven eight nine."]
+    context = engine.compress("seven", sources, options(6, pins=["1"]))
+    assert context.text == sources[0]
+
+
+@pytest.mark.parametrize("pin", [("storms", 3), ("storms", 5, 2), ("storms", 900, 950), 7])
+def test_a_pin_that_is_none_is_refused(engine: Engine, pin: Any) -> None:
+    with pytest.raises(InputError, match="pin"):
+        engine.compress(QUERY, PASSAGES, options(pins=[pin]))
+
+
+@pytest.mark.parametrize("timeout", ["5", -1, True])
+def test_a_timeout_that_is_none_is_refused(engine: Engine, timeout: Any) -> None:
+    with pytest.raises(InputError, match="timeout"):
+        engine.compress(QUERY, PASSAGES, options(timeout=timeout))
+
+
+class Forgetful(Orderer):
+    name = "forgetful"
+
+    def order(self, candidates: Candidates, scores: Scores) -> list[int]:
+        return [0]
+
+
+class Short(Scorer):
+    name = "short"
+    reads = False
+
+    def score(self, candidates: Candidates) -> Scores:
+        return Scores(np.zeros(1), np.zeros(1), 0.0)
+
+
+@pytest.mark.parametrize("part", [{"orderer": Forgetful()}, {"scorer": Short()}])
+def test_a_method_that_breaks_its_contract_degrades_and_loses_nothing(
+    engine: Engine, part: dict[str, Any]
+) -> None:
+    context = engine.compress(QUERY, PASSAGES, options(20), **part)
+    assert context.degraded
+    assert sorted(context.order) == sorted({piece.passage for piece in context.kept})
+
+
+def test_a_lexical_request_does_not_wait_behind_a_stuck_reading(tiny_proxy: Proxy) -> None:
+    stuck = Stuck()
+    engine = Engine(tiny_proxy)
+    engine.compress(QUERY, PASSAGES, options(8, timeout=0.1), scorer=stuck)
+    quick = engine.compress(QUERY, PASSAGES, options(8, timeout=0.5), scorer="lexical")
+    stuck.release.set()
+    engine.close()
+    assert not quick.degraded
+
+
+def test_white_space_counts_and_costs_no_more_than_a_few_attempts() -> None:
+    counted: list[int] = []
+
+    def count(text: str) -> int:
+        counted.append(len(text))
+        return len(text)
+
+    engine = Engine(None, scorer="lexical")
+    source = ("Word one two three." + "\n" * 60) * 200
+    context = engine.compress("word", [source], Options(budget=0.5, tokenizer=count))
+    assert len(context.text) <= context.limit
+    assert len(context.text) > 0.95 * context.limit
+    assert sum(size > 1000 for size in counted) < 10
+
+
+def test_a_dropped_unit_says_whether_it_was_too_long_or_too_little_relevant(
+    engine: Engine,
+) -> None:
+    long = "The harbour froze and the harbour froze again and again until the harbour was full. "
+    context = engine.compress("harbour froze", [long + "Ice came. Bread rose."], options(5))
+    reasons = {context.piece_text(p).split()[0]: p.reason for p in context.dropped}
+    assert reasons["The"] == "does not fit beside what is more relevant"
+
+
+def test_ids_that_are_zero_or_taken_stay_apart(engine: Engine) -> None:
+    context = engine.compress(QUERY, [{"id": 0, "text": "A."}, Passage("B.", "3"), "C."], options())
+    assert [passage.id for passage in context.passages] == ["0", "3", "3'"]
+
+
+@pytest.mark.parametrize("name", ["retrieval_heads", "retrieval-heads"])
+def test_names_take_underscores_for_dashes(name: str) -> None:
+    assert SCORERS.make(name).name == "retrieval-heads"
+
+
+@pytest.mark.parametrize("scorer", [42, Broken])
+def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
+    with pytest.raises(InputError, match="give a name"):
+        Engine(None, scorer=scorer)
