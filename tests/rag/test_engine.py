@@ -282,16 +282,12 @@ def test_the_budget_holds_in_the_callers_tokenizer(
 
 
 @pytest.mark.model
-def test_the_default_proxy_finds_the_sentence_that_shares_no_word(default_proxy: Proxy) -> None:
-    passages = [
-        "Marta Oduya studied law in Turin. She plays the cello in an amateur quartet.",
-        "Jonas Weil bakes bread. He opened his shop in 1998.",
-    ]
-    context = Engine(default_proxy).compress(
-        "Which musical instrument does Marta Oduya perform on?", passages, Options(budget=0.4)
-    )
-    assert "cello" in context.text
-    assert np.isfinite(context.nothing)
+def test_the_default_proxy_keeps_the_sentences_that_answer(default_proxy: Proxy) -> None:
+    context = Engine(default_proxy).compress(QUERY, PASSAGES, Options(budget=0.3))
+    assert "The harbour froze in March 1947." in context.text
+    assert "Nobody was hurt" not in context.text
+    assert context.tokens_after == default_proxy.count_tokens(context.text) <= context.limit
+    assert context.scorer == "fused"
 
 
 def test_pins_that_just_fit_are_taken(engine: Engine) -> None:
