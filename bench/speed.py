@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from foveate import Proxy
 
-WORDS_PER_PASSAGE = 155
+WORDS_PER_PASSAGE = 118
 QUERIES = (
     "Which method opens a file without following symbolic links?",
     "What happens to the lock when the process that holds it is killed?",

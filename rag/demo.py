@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 QUESTIONS = (
     "How can I parse JSON floats as Decimal?",
-    "How do I find the most common items in a list?",
-    "How can I undo escaping of HTML entities?",
+    "How do I find the n largest items?",
+    "How do I get the difference of two dates?",
 )
 RETRIEVED = 20
 BUDGET = 0.3

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 LOCAL, OPENAI = "local", "openai:"
 
 Question = Annotated[
-    list[str], typer.Argument(metavar="QUERY...", help="The question.", show_default=False)
+    list[str], typer.Argument(metavar="QUERY", help="The question.", show_default=False)
 ]
-K = Annotated[int, typer.Option("--k", "-k", min=1, help="Passages to retrieve.")]
+K = Annotated[int, typer.Option("--k", "-k", metavar="N", min=1, help="Passages to retrieve.")]
 ModeName = Annotated[
     str | None,
     typer.Option(help="fused, lexical or dense retrieval; the best that the index can by default."),
@@ -53,7 +53,7 @@ GeneratorName = Annotated[
 BaseUrl = Annotated[
     str | None, typer.Option(metavar="URL", help="Endpoint of openai:MODEL, with its /v1.")
 ]
-MaxTokens = Annotated[int, typer.Option(min=1, help="Longest answer, in tokens.")]
+MaxTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longest answer, in tokens.")]
 Generate = Annotated[
     bool, typer.Option("--generate/--no-generate", help="Answer, or print the context alone.")
 ]

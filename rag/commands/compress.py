@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Files = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[FILE]...",
+        metavar="FILE",
         help="Text, Markdown, HTML, PDF, JSON lines, or folders; '-' or none is standard input.",
         show_default=False,
     ),

@@ -26,7 +26,7 @@ NO_EMBEDDER = "none"
 
 Paths = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="[PATH]...", help="Files or folders to index.", show_default=False),
+    typer.Argument(metavar="PATH", help="Files or folders to index.", show_default=False),
 ]
 EmbedderName = Annotated[
     str | None,
@@ -36,7 +36,7 @@ EmbedderName = Annotated[
         "Hugging Face id, or 'none' for a lexical index.",
     ),
 ]
-ChunkTokens = Annotated[int, typer.Option(min=1, help="Longest passage, in tokens.")]
+ChunkTokens = Annotated[int, typer.Option(metavar="N", min=1, help="Longest passage, in tokens.")]
 Delete = Annotated[
     list[str] | None,
     typer.Option(metavar="ID", help="Remove a passage, or all of a document; may be repeated."),

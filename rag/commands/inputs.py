@@ -29,12 +29,12 @@ def budget_of(text: str) -> Budget:
 
     try:
         budget = Adaptive() if text == "adaptive" else _number(text)
+        check(budget)
     except ValueError as error:
         raise BudgetError(
             f"budget {text!r} is not allowed; give a number of tokens (800), a share of the input "
             "(0.3), or 'adaptive'"
         ) from error
-    check(budget)
     return budget
 
 

@@ -21,12 +21,14 @@ MEGABYTE = 1_000_000
 
 models = typer.Typer(no_args_is_help=True, help="Fetch models, list them, find them.")
 
-Name = Annotated[str, typer.Argument(help="Name or alias of a model.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name or alias of a model.")]
 Force = Annotated[bool, typer.Option("--force", help="Fetch it anew.")]
 Model = Annotated[
     str,
     typer.Argument(
-        help="The model: a name, a folder, a GGUF file, a Hugging Face id.", show_default=False
+        metavar="MODEL",
+        help="The model: a name, a folder, a GGUF file, a Hugging Face id.",
+        show_default=False,
     ),
 ]
 Data = Annotated[

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy
     from foveate.rag.engine import Engine, Options
 
-IndexFolder = Annotated[Path, typer.Argument(help="The index folder.", show_default=False)]
+IndexFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="The index folder.", show_default=False)
+]
 BudgetText = Annotated[
     str,
     typer.Option(
