@@ -94,7 +94,11 @@ class Engine:
         self.scorer = SCORERS.make(scorer)
         self.orderer = ORDERERS.make(orderer)
         self._running: WeakSet[Deadline] = WeakSet()
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="foveate-reading")
+        # One thread each, so that what needs no model does not wait behind a reading.
+        self._readings, self._others = (
+            ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"foveate-{name}")
+            for name in ("reading", "other")
+        )
 
     def compress(
         self,
@@ -177,7 +181,8 @@ class Engine:
         """Call off what is running, at its next check, and let the worker thread end."""
         for deadline in list(self._running):
             deadline.cancel()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._readings, self._others):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _judge(
         self,
@@ -200,9 +205,9 @@ class Engine:
             return Judgement(scores, order, scorer.name, orderer.name).checked(candidates)
 
         try:
-            if not (scorer.reads or orderer.reads):
-                return read()  # quick, and not to wait behind a reading
-            return self._within(deadline, read, _reserve(candidates, deadline))
+            reads = scorer.reads or orderer.reads
+            pool = self._readings if reads else self._others
+            return self._within(deadline, read, _reserve(candidates, deadline), pool)
         except InputError:
             raise
         except (
@@ -213,13 +218,15 @@ class Engine:
             log.debug("the fault", exc_info=fault)
             return _fallback(candidates, orderer, fault, clock)
 
-    def _within(self, deadline: Deadline, work: Callable[[], T], reserve: float) -> T:
+    def _within(
+        self, deadline: Deadline, work: Callable[[], T], reserve: float, pool: ThreadPoolExecutor
+    ) -> T:
         """Run work, in time or not at all; what is late is called off at its next check."""
         left = deadline.left()
         if left is None:
             return work()
         self._running.add(deadline)
-        future = self._pool.submit(work)
+        future = pool.submit(work)
         try:
             return future.result(timeout=max(0.0, left - reserve))
         except FutureTimeoutError:
