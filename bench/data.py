@@ -8,14 +8,13 @@ join it
 
 from __future__ import annotations
 
-import gzip
 import json
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from foveate import Passage
-from foveate.compressors.calibrate import join
+from foveate.compressors.calibrate import join, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,9 +54,7 @@ def load(path: Path, limit: int | None = None) -> list[Record]:
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    raw = path.read_bytes()
-    text = gzip.decompress(raw) if path.suffix == ".gz" else raw
-    yield from (json.loads(line) for line in text.decode("utf-8").split("\n") if line.strip())
+    yield from (json.loads(line) for line in read_text(path).split("\n") if line.strip())
 
 
 def _record(row: dict[str, Any]) -> Record:

@@ -7,18 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from .errors import InputError, UnknownNameError
+from .memo import remembering
 from .tokens import LONE_SURROGATE
 
 TokenCounter = Callable[[str], int]
-
-MAX_REMEMBERED_CHARS = 2_000
-MAX_REMEMBERED_TEXTS = 16_384
-
-
-def remembering(count: TokenCounter) -> TokenCounter:
-    """The same counter, quick for short texts that it counted before: units of warm passages."""
-    short = lru_cache(maxsize=MAX_REMEMBERED_TEXTS)(count)
-    return lambda text: short(text) if len(text) <= MAX_REMEMBERED_CHARS else count(text)
 
 
 def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:

@@ -12,10 +12,10 @@ import torch
 from .attention import run
 from .block import Block, Blocks
 from .candidates import check_query
-from .counting import remembering
 from .encoding import Draft, EncodePlan, batches
 from .errors import InputError
 from .head import ReadingPrompt
+from .memo import remembering
 from .reading import Head, Reading, ReadPlan, Slots
 from .segment import segment
 from .store import BlockStore, MemoryStore
@@ -86,8 +86,7 @@ class Proxy:
         self._max_block = min(MAX_BLOCK_TOKENS, self.window // 2)
         self._lock = threading.RLock()
         self._salt = self._content_salt(namespace)
-        with self._lock:
-            self._head = self._encode_head()
+        self._head = self._encode_head()
 
     def with_heads(self, heads: Sequence[Head]) -> Proxy:
         """The same weights, probing other heads, with a store of its own."""

@@ -26,7 +26,7 @@ from foveate.blocks.candidates import Candidates
 from foveate.blocks.errors import InputError
 from foveate.blocks.passage import Passage
 
-from .features import ATTENTION, FUSED, Features, standardise
+from .features import ATTENTION, FUSED, Features, head_ranking
 from .logistic import fit
 from .probes import Probe
 
@@ -71,11 +71,7 @@ def load_examples(path: Path) -> list[Example]:
     Raises:
         InputError: A line is not of that form.
     """
-    raw = path.read_bytes()
-    try:
-        text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (UnicodeDecodeError, OSError, EOFError) as error:
-        raise InputError(f"{path} is not UTF-8 text, plain or gzipped: {error}") from error
+    text = read_text(path)
     if not text.strip():
         raise InputError(f"{path} is empty; it needs one record a line")
     examples = []
@@ -88,6 +84,19 @@ def load_examples(path: Path) -> list[Example]:
                 "passages with sentences, and evidence as [passage, sentence] pairs"
             ) from error
     return examples
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, gzipped if its name ends in .gz.
+
+    Raises:
+        InputError: It is not UTF-8, or not gzipped.
+    """
+    raw = path.read_bytes()
+    try:
+        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
+    except (UnicodeDecodeError, OSError, EOFError) as error:
+        raise InputError(f"{path} is not UTF-8 text, plain or gzipped: {error}") from error
 
 
 def calibrate(
@@ -234,9 +243,6 @@ def _auc_of(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[
     """Mean over records of the AUC of these heads' joint ranking."""
     return float(
         np.mean(
-            [
-                auc(standardise(np.log(reading.mass[list(heads)] + 1e-7)).mean(0), positive)
-                for reading, positive in pairs
-            ]
+            [auc(head_ranking(reading.mass[list(heads)]), positive) for reading, positive in pairs]
         )
     )

@@ -53,7 +53,7 @@ class Features:
     @cached_property
     def attention(self) -> NDArray[np.float64]:
         """Log attention mass, standardised for each head, averaged over heads."""
-        return _over_heads(standardise(np.log(self._candidates.reading.mass + _TINY)))
+        return head_ranking(self._candidates.reading.mass)
 
     @cached_property
     def looked(self) -> NDArray[np.float64]:
@@ -142,6 +142,11 @@ class Features:
         first_look = self.attention + self.bm25
         top: list[int] = np.argsort(-first_look, kind="stable")[:TOP_UNITS].tolist()
         return top
+
+
+def head_ranking(mass: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Log of (heads, units) attention mass, standardised for each head, averaged: (units,)."""
+    return _over_heads(standardise(np.log(mass + _TINY)))
 
 
 def standardise(values: NDArray[np.floating] | list[float]) -> NDArray[np.float64]:

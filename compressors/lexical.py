@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foveate.blocks.candidates import best_per_passage
+from foveate.blocks.memo import remembering
 
 from .base import Candidates, Scorer, Scores
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 K1 = 1.2
 B = 0.75
 
-MAX_REMEMBERED_CHARS = 2_000
-"""Longer texts are not kept with their terms: the memory of it stays bounded."""
+MAX_REMEMBERED_TEXTS = 32_768
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
@@ -104,12 +103,7 @@ def bm25(
 
 def terms(text: str) -> tuple[str, ...]:
     """Index terms: folded words, plain numbers, character pairs where words are not spaced."""
-    return _remembered_terms(text) if len(text) <= MAX_REMEMBERED_CHARS else _terms(text)
-
-
-@lru_cache(maxsize=32_768)
-def _remembered_terms(text: str) -> tuple[str, ...]:
-    return _terms(text)
+    return _remembered_terms(text)
 
 
 def _terms(text: str) -> tuple[str, ...]:
@@ -140,3 +134,6 @@ def _singular(word: str) -> str:
     if word.endswith("es") and not word.endswith(("aes", "ees", "oes")):
         return word[:-1]
     return word.removesuffix("s")
+
+
+_remembered_terms = remembering(_terms, texts=MAX_REMEMBERED_TEXTS)

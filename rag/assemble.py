@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 6
 """Selections that are rendered and counted to come near the limit."""
 
-NOTHING_ELSE = Adaptive(mass=1.0, floor=1.0)
-"""Keeps what is pinned; nothing is as certain as to be kept besides."""
-
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -81,17 +78,14 @@ def _choose(
     if adaptive is None and whole.tokens <= limit:
         return whole
     least = _least(candidates, judged, request, costs, pins, limit)
+    known: dict[tuple[int, ...], _Fit] = {}
 
     def attempt(allowed: int) -> _Fit:
-        chosen = select(
-            candidates,
-            judged.scores,
-            costs,
-            max(allowed, least),
-            adaptive=adaptive,
-            pins=pins,
-        )
-        return _fit(candidates, chosen, judged, request)
+        allowed = max(allowed, least)
+        chosen = select(candidates, judged.scores, costs, allowed, adaptive=adaptive, pins=pins)
+        if chosen.kept not in known:
+            known[chosen.kept] = _fit(candidates, chosen, judged, request)
+        return known[chosen.kept]
 
     return _search(attempt, limit, judged, candidates, request, pins)
 
@@ -112,7 +106,7 @@ def _least(
     if not pins:
         return 0
     estimate = cost_of(candidates, costs, pins)
-    alone = select(candidates, judged.scores, costs, estimate, adaptive=NOTHING_ELSE, pins=pins)
+    alone = select(candidates, judged.scores, costs, estimate, pins=pins)
     tokens = _fit(candidates, alone, judged, request).tokens
     if tokens > limit:
         raise BudgetError(
@@ -144,8 +138,8 @@ def _search(
         off = limit - fit.tokens
         if off == 0:
             break
-        # Away from an attempt that was over, half the last step back.
-        step = off if off < 0 and best is None else (off if off > 0 else -max(1, step // 2))
+        # Once something fits, an attempt that does not only takes half the last step back.
+        step = off if off > 0 or best is None else -max(1, step // 2)
         allowed = max(0, allowed + step)
     return best or _trim(candidates, judged, request, attempt(0), limit, pins)
 

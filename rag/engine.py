@@ -122,9 +122,8 @@ class Engine:
                 reading off, and BM25 answers.
 
         Raises:
-            InputError: The query, the passages, the budget, a name or a pin cannot be used.
-                Nothing else is raised for a
-                fault: it degrades the answer instead.
+            InputError: The query, the passages, the budget, a name or a pin cannot be used. A fault
+                of another kind raises nothing; it degrades the answer.
         """
         options = options or Options()
         clock = Clock()
@@ -210,10 +209,9 @@ class Engine:
             return self._within(deadline, read, _reserve(candidates, deadline), pool)
         except InputError:
             raise
-        except (
-            Exception
-        ) as fault:  # fail open: whatever went wrong with the proxy, BM25 can still answer
-            # The message of a fault may quote the text; it goes to the caller, not to the log.
+        except Exception as fault:
+            # Fail open: whatever went wrong with the proxy, BM25 can still answer. The message of a
+            # fault may quote the text; it goes to the caller, not to the log.
             log.warning("degraded to lexical selection: %s", type(fault).__name__)
             log.debug("the fault", exc_info=fault)
             return _fallback(candidates, orderer, fault, clock)
@@ -325,9 +323,8 @@ def _order_again(
     try:
         if not orderer.reads:
             order = tuple(orderer.order(candidates, scores))
-            return orderer.name, Judgement(scores, order, "", orderer.name).checked(
-                candidates
-            ).order
+            Judgement(scores, order, Lexical.name, orderer.name).checked(candidates)
+            return orderer.name, order
     except Exception as fault:  # noqa: BLE001 - it may be the orderer that failed before
         log.warning("order %s failed as well: %s", orderer.name, type(fault).__name__)
     return "original", tuple(range(len(candidates.passages)))

@@ -6,7 +6,8 @@ import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from foveate.blocks.errors import EmptyQueryError, InputError, UnknownNameError
+from foveate.blocks.candidates import check_query
+from foveate.blocks.errors import InputError, UnknownNameError
 from foveate.compressors.base import SCORERS
 from foveate.compressors.budget import Adaptive
 from foveate.compressors.budget import check as check_budget
@@ -57,8 +58,7 @@ def check(call: Call, settings: Settings, *, field: str = "passages") -> Call:
     Raises:
         InputError: The query is blank, the budget or a name is unknown, or there is too much.
     """
-    if not call.query.strip():
-        raise EmptyQueryError("the query is empty; give the question that the passages answer")
+    check_query(call.query)
     if len(call.passages) > settings.max_passages:
         raise InputError(
             f"{len(call.passages):,} {field} given; at most {settings.max_passages:,} are allowed "

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foveate.blocks.counting import remembering, token_counter
+from foveate.blocks.counting import token_counter
 from foveate.blocks.errors import InputError, UnknownNameError
+from foveate.blocks.memo import remembering
 from foveate.blocks.tokens import TextTokenizer
 
 text = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("<|>im_end")))
