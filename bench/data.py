@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from foveate import Passage
-from foveate.compressors.calibrate import join, read_text
+from foveate.compressors.examples import join, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

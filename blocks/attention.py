@@ -71,7 +71,14 @@ def register() -> str:
     return NAME
 
 
-def run(model: Any, ids: Sequence[int], positions: torch.Tensor, plan: Plan) -> None:
+def run(
+    model: Any,
+    ids: Sequence[int],
+    positions: torch.Tensor,
+    plan: Plan,
+    *,
+    gradients: bool = False,
+) -> None:
     """One forward of packed rows under a plan; ends at the plan's deepest layer.
 
     Args:
@@ -79,12 +86,13 @@ def run(model: Any, ids: Sequence[int], positions: torch.Tensor, plan: Plan) -> 
         ids: Token ids of the rows, shape (rows,).
         positions: Position of each row, shape (rows,).
         plan: What they attend to.
+        gradients: Keep what a backward pass needs; only training does.
     """
     device = positions.device
     # A four-dimensional mask is passed through as it is; the plan needs none, so one element will
     # do.
     mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=device)
-    with torch.inference_mode():
+    with torch.inference_mode(not gradients):
         try:
             model(
                 input_ids=torch.tensor([ids], device=device),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from .attention import ForwardDone, attend_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -39,6 +40,26 @@ class Draft:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drafts(Sequence[Draft]):
+    """The drafts of a list of passages, in passage order; the fields are those of `Blocks`."""
+
+    drafts: tuple[Draft, ...]
+    owners: tuple[int, ...]
+    firsts: tuple[int, ...]
+    units: tuple[int, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> Draft: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Draft]: ...
+    def __getitem__(self, index: int | slice) -> Draft | Sequence[Draft]:
+        return self.drafts[index]
+
+    def __len__(self) -> int:
+        return len(self.drafts)
 
 
 def batches(drafts: Sequence[Draft], extra: int, max_tokens: int) -> Iterator[list[Draft]]:

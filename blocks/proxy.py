@@ -12,7 +12,7 @@ import torch
 from .attention import run
 from .block import Block, Blocks
 from .candidates import check_query
-from .encoding import Draft, EncodePlan, batches
+from .encoding import Draft, Drafts, EncodePlan, batches
 from .errors import InputError
 from .head import ReadingPrompt
 from .memo import remembering
@@ -25,6 +25,7 @@ from .tokens import TextTokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from .adapter import Adapter
     from .deadline import Deadline
     from .passage import Passage, Unit
     from .tokens import Tokens
@@ -52,10 +53,14 @@ class Proxy:
         name: What to call it in messages and results.
         heads: The heads to probe, as (layer, query head). The deepest one bounds the work: no
             layer above it is run.
+        adapter: A reader trained for these weights; it reads, and what generates stays as it is.
         store: Where blocks are kept; in memory, bounded, by default.
         namespace: Keeps the blocks of one tenant apart from another's.
 
     Attributes:
+        base: The weights as they were given: what generates.
+        model: The weights that read: the base with the adapter, or the base itself.
+        fingerprint: Identity of the weights that read.
         count_tokens: Tokens of a text in this model's vocabulary, control markers counted as text.
 
     Raises:
@@ -70,18 +75,22 @@ class Proxy:
         *,
         name: str,
         heads: Sequence[Head],
+        adapter: Adapter | None = None,
         store: BlockStore | None = None,
         namespace: str = "",
     ) -> None:
         check_supported(model, tokenizer, name)
-        self.model, self.name, self.namespace = model, name, namespace
+        self.name, self.namespace = name, namespace
+        self.base, self.adapter = model, adapter
+        self.model = adapter.merged(model) if adapter else model
         self.heads = _check_heads(heads, model.config)
         self.depth = max(layer for layer, _ in self.heads) + 1
         self.tokenizer = TextTokenizer(tokenizer)
         self.count_tokens = remembering(self.tokenizer.count)
         self.prompt = ReadingPrompt.of(self.tokenizer)
         self.store = MemoryStore() if store is None else store
-        self.fingerprint = weights_fingerprint(model)
+        digest = f"+{adapter.digest}" if adapter else ""
+        self.fingerprint = weights_fingerprint(model) + digest
         self.window = int(model.config.max_position_embeddings)
         self._max_block = min(MAX_BLOCK_TOKENS, self.window // 2)
         self._lock = threading.RLock()
@@ -91,11 +100,18 @@ class Proxy:
     def with_heads(self, heads: Sequence[Head]) -> Proxy:
         """The same weights, probing other heads, with a store of its own."""
         return Proxy(
-            self.model,
+            self.base,
             self.tokenizer.hf,
             name=self.name,
             heads=heads,
+            adapter=self.adapter,
             namespace=self.namespace,
+        )
+
+    def with_model(self, model: Any) -> Proxy:
+        """Other weights of the same architecture, probing the same heads, with an own store."""
+        return Proxy(
+            model, self.tokenizer.hf, name=self.name, heads=self.heads, namespace=self.namespace
         )
 
     def encode(self, passages: Sequence[Passage], *, deadline: Deadline | None = None) -> Blocks:
@@ -108,23 +124,33 @@ class Proxy:
         Raises:
             DeadlineExceededError: The deadline passed first.
         """
-        drafts = [self._drafts(passage, deadline) for passage in passages]
-        flat = [draft for group in drafts for draft in group]
-        owners = tuple(i for i, group in enumerate(drafts) for _ in group)
-        keys = list(dict.fromkeys(draft.key for draft in flat))
+        drafts = self.drafts(passages, deadline=deadline)
+        keys = list(dict.fromkeys(draft.key for draft in drafts))
         with self._lock:  # so that two requests that miss the same passage encode it once
             known = dict(zip(keys, self.store.get_many(keys), strict=True))
-            missing = [d for d in {d.key: d for d in flat}.values() if known[d.key] is None]
+            missing = [d for d in {d.key: d for d in drafts}.values() if known[d.key] is None]
             for batch in batches(missing, len(self.prompt.content_free), MAX_BATCH_TOKENS):
                 if deadline is not None:
                     deadline.check()
                 encoded = self._encode_batch(batch)
                 self.store.put_many(encoded)
                 known.update((block.key, block) for block in encoded)
-        blocks = [known[draft.key] for draft in flat]
+        blocks = [known[draft.key] for draft in drafts]
         return Blocks(
-            tuple(b for b in blocks if b is not None),
-            owners,
+            tuple(b for b in blocks if b is not None), drafts.owners, drafts.firsts, drafts.units
+        )
+
+    def drafts(self, passages: Sequence[Passage], *, deadline: Deadline | None = None) -> Drafts:
+        """How passages are cut into blocks, before anything is encoded.
+
+        Raises:
+            DeadlineExceededError: The deadline passed first.
+        """
+        groups = [self._drafts(passage, deadline) for passage in passages]
+        flat = tuple(draft for group in groups for draft in group)
+        return Drafts(
+            flat,
+            owners=tuple(i for i, group in enumerate(groups) for _ in group),
             firsts=tuple(draft.first for draft in flat),
             units=tuple(len(segment(passage.text)) for passage in passages),
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .block import Block, Blocks
+    from .encoding import Draft, Drafts
 
 Head = tuple[int, int]
 """(layer, query head), both from 0."""
@@ -66,21 +67,22 @@ class Slots:
     """Where each key of a reading belongs: units, then title lines, the head, the query.
 
     Args:
-        blocks: The blocks that are read.
+        blocks: The blocks that are read, encoded or not.
         head: Tokens of the head.
         rows: Tokens of the query.
     """
 
-    def __init__(self, blocks: Blocks, head: int, rows: int) -> None:
+    def __init__(self, blocks: Blocks | Drafts, head: int, rows: int) -> None:
         counts = np.asarray(blocks.units, dtype=np.int64)
         self.units, self.passages = int(counts.sum()), len(counts)
         self.owners = np.repeat(np.arange(self.passages), counts)
         self.head, self.query = self.units + self.passages, self.units + self.passages + 1
         self.count = self.query + 1
         self.firsts = (np.cumsum(counts) - counts)[list(blocks.owners)] + list(blocks.firsts)
+        cut: Sequence[Block | Draft] = blocks
         parts = [
             np.where(block.slots == 0, self.units + owner, first + block.slots - 1)
-            for block, owner, first in zip(blocks, blocks.owners, self.firsts, strict=True)
+            for block, owner, first in zip(cut, blocks.owners, self.firsts, strict=True)
         ]
         self.of_key = np.concatenate([np.full(head, self.head), *parts, np.full(rows, self.query)])
         self.tokens = np.bincount(self.of_key, minlength=self.count)[: self.units]

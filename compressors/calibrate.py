@@ -12,31 +12,28 @@ nothing is relevant.
 
 from __future__ import annotations
 
-import gzip
-import json
-from dataclasses import dataclass
-from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foveate.blocks.candidates import Candidates
-from foveate.blocks.errors import InputError
-from foveate.blocks.passage import Passage
 
+from .examples import gold_units
 from .features import ATTENTION, FUSED, Features, head_ranking
 from .logistic import fit
 from .probes import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.reading import Head, Reading
+
+    from .examples import Example
 
 MAX_HEADS = 8
 AUC_TOLERANCE = 0.03
@@ -45,58 +42,9 @@ AUC_TOLERANCE = 0.03
 SCORERS = {"retrieval-heads": ATTENTION, "fused": FUSED}
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A question, its passages, and its evidence: (passage, start, end) in characters."""
-
-    question: str
-    passages: tuple[Passage, ...]
-    gold: tuple[tuple[int, int, int], ...]
-
-    def without_evidence(self) -> Example | None:
-        """The same question over the other passages; None if none is left."""
-        holding = {passage for passage, _, _ in self.gold}
-        rest = tuple(p for i, p in enumerate(self.passages) if i not in holding)
-        return Example(self.question, rest, ()) if rest else None
-
-
 def shipped_set() -> Path:
     """The calibration set that comes with Foveate."""
     return Path(str(files("foveate.compressors.probes") / "calibration.jsonl"))
-
-
-def load_examples(path: Path) -> list[Example]:
-    """Read a set: JSON lines, gzipped or not, of question, passages as sentences, evidence.
-
-    Raises:
-        InputError: A line is not of that form.
-    """
-    text = read_text(path)
-    if not text.strip():
-        raise InputError(f"{path} is empty; it needs one record a line")
-    examples = []
-    for number, line in enumerate(text.rstrip("\n").split("\n"), start=1):
-        try:
-            examples.append(_example(json.loads(line)))
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise InputError(
-                f"{path}, line {number} is no calibration record: {error!r}; it needs question, "
-                "passages with sentences, and evidence as [passage, sentence] pairs"
-            ) from error
-    return examples
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, gzipped if its name ends in .gz.
-
-    Raises:
-        InputError: It is not UTF-8, or not gzipped.
-    """
-    raw = path.read_bytes()
-    try:
-        return (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode("utf-8")
-    except (UnicodeDecodeError, OSError, EOFError) as error:
-        raise InputError(f"{path} is not UTF-8 text, plain or gzipped: {error}") from error
 
 
 def calibrate(
@@ -158,53 +106,6 @@ def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     wins = (scores[positive][:, None] > scores[~positive]).mean()
     ties = (scores[positive][:, None] == scores[~positive]).mean()
     return float(wins + ties / 2)
-
-
-def gold_units(candidates: Candidates, gold: Iterable[tuple[int, int, int]]) -> NDArray[np.bool_]:
-    """Which units are evidence: those of which a gold span covers more than half."""
-    spans = list(gold)
-    return np.array(
-        [
-            any(
-                passage == owner and 2 * (min(end, u.end) - max(start, u.start)) > u.end - u.start
-                for passage, start, end in spans
-            )
-            for owner, u in zip(candidates.owners, candidates.units, strict=True)
-        ],
-        dtype=np.bool_,
-    )
-
-
-def join(sentences: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
-    """Sentences as one text, and the span of each without the blanks around it.
-
-    Some data keeps the space between sentences with a sentence, some leaves it out.
-    """
-    blanks = any(s[:1].isspace() or s[-1:].isspace() for s in sentences)
-    glue = "" if blanks or not any(" " in s for s in sentences) else " "
-    text, spans = "", []
-    for sentence in sentences:
-        text += glue if text else ""
-        start = len(text) + len(sentence) - len(sentence.lstrip())
-        text += sentence
-        spans.append((start, max(start, len(text) - (len(sentence) - len(sentence.rstrip())))))
-    return text, spans
-
-
-def digest(path: Path) -> str:
-    """SHA-256 of a calibration set, for the record."""
-    return sha256(path.read_bytes()).hexdigest()
-
-
-def _example(row: dict[str, Any]) -> Example:
-    passages, gold = [], []
-    for i, source in enumerate(row["passages"]):
-        text, spans = join(source["sentences"])
-        passages.append(Passage(text, str(i), source["title"]))
-        gold += [(i, *spans[j]) for p, j in row["evidence"] if p == i]
-    if not gold:
-        raise ValueError("no evidence")
-    return Example(row["question"], tuple(passages), tuple(gold))
 
 
 def _read_all(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .engine import Engine, Options
@@ -12,7 +13,6 @@ from .render import Style
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.store import BlockStore
@@ -73,6 +73,7 @@ async def acompress(query: str, passages: Iterable[PassageLike], **options: Any)
 def load_proxy(
     model: str | Path = "default",
     *,
+    adapter: str | Path | None = "auto",
     device: str = "auto",
     dtype: str = "auto",
     revision: str | None = None,
@@ -83,6 +84,8 @@ def load_proxy(
 
     Args:
         model: "default", another catalogue name, a Hugging Face id, a folder, or a GGUF file.
+        adapter: The reader that is merged into it: "auto" (one that was trained for these weights,
+            if there is one), a folder, or None for the model as it is.
         device: "auto" (cuda, mps, cpu) or a torch device.
         dtype: "auto" (bfloat16 where the device computes in it) or a torch dtype name.
         revision: Revision of a Hugging Face id.
@@ -92,19 +95,29 @@ def load_proxy(
     Raises:
         ModelNotFoundError: It is not on this machine.
         UnsupportedModelError: It cannot be read exactly; says why.
+        InputError: The adapter cannot be used with this model.
     """
+    from foveate.blocks.adapter import load_adapter
     from foveate.blocks.loading import load_decoder
-    from foveate.blocks.proxy import Proxy
-    from foveate.compressors.probes import heads_for
+    from foveate.blocks.proxy import Proxy, weights_fingerprint
+    from foveate.compressors import probes, readers
 
     from .models import resolve
 
     decoder = load_decoder(resolve(model), device=device, dtype=dtype, revision=revision)
+    fingerprint = weights_fingerprint(decoder.model)
+    reader = readers.find(fingerprint) if adapter == "auto" else adapter and Path(adapter)
+    trained = load_adapter(reader) if reader else None
     return Proxy(
         decoder.model,
         decoder.tokenizer,
         name=str(model),
-        heads=heads_for(decoder.model, str(model)),
+        heads=(
+            readers.heads_of(reader)
+            if reader
+            else probes.heads_for(fingerprint, decoder.model.config, str(model))
+        ),
+        adapter=trained,
         store=store,
         namespace=namespace,
     )

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from foveate.blocks.errors import InputError
 from foveate.blocks.home import home
-from foveate.blocks.proxy import weights_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -89,18 +88,23 @@ def find(fingerprint: str) -> Probe | None:
     return next((p for p in _known() if p.fingerprint == fingerprint), None)
 
 
-def heads_for(model: Any, name: str) -> tuple[Head, ...]:
+def heads_for(fingerprint: str, config: Any, name: str) -> tuple[Head, ...]:
     """The heads to probe in a model: the calibrated ones, else all heads of its middle layers.
 
     Relevance heads sit in the middle of every family measured (QRHead, https://arxiv.org/abs/2506.09944).
+
+    Args:
+        fingerprint: Identity of the weights that read.
+        config: The model's configuration.
+        name: What to call it.
     """
-    probe = find(weights_fingerprint(model))
+    probe = find(fingerprint)
     if probe is not None:
         return probe.heads
     log.warning(
         "no heads were chosen for %s yet; for better scores run: foveate calibrate %s", name, name
     )
-    layers, width = model.config.num_hidden_layers, model.config.num_attention_heads
+    layers, width = config.num_hidden_layers, config.num_attention_heads
     middle = range(layers * 2 // 5, max(layers * 3 // 5, layers * 2 // 5 + 1))
     return tuple((layer, head) for layer in middle for head in range(width))
 

@@ -97,10 +97,11 @@ def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
     """
     from foveate.compressors import calibrate as calibration
     from foveate.compressors import probes
+    from foveate.compressors.examples import load_examples
     from foveate.rag.api import load_proxy
 
     sets = [calibration.shipped_set(), *(data or ())]
-    own, *added = [calibration.load_examples(each) for each in sets]
+    own, *added = [load_examples(each) for each in sets]
     more = [example for each in added for example in each]
     with log_level(probes.__name__, logging.ERROR):  # it would advise to do what is being done
         proxy = load_proxy(model)
@@ -113,7 +114,7 @@ def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
 
 
 def _named(sets: Sequence[Path]) -> str:
-    from foveate.compressors.calibrate import digest
+    from foveate.compressors.examples import digest
 
     return ", ".join(f"{path.name} sha256:{digest(path)}" for path in sets)
 

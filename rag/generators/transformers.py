@@ -67,8 +67,8 @@ class TransformersGenerator(Generator):
 
     @classmethod
     def from_proxy(cls, proxy: Proxy, **options: Any) -> TransformersGenerator:
-        """The weights that read also answer; takes the same keywords as the constructor."""
-        return cls(proxy.model, proxy.tokenizer.hf, **{"name": proxy.name, **options})
+        """The proxy's base weights also answer; takes the same keywords as the constructor."""
+        return cls(proxy.base, proxy.tokenizer.hf, **{"name": proxy.name, **options})
 
     def prompt(self, context: Context) -> list[int]:
         """Token ids of the prompt for a context."""

@@ -11,15 +11,12 @@ from foveate.blocks.errors import InputError
 from foveate.blocks.passage import Passage
 from foveate.compressors.calibrate import (
     MAX_HEADS,
-    Example,
     auc,
     calibrate,
     choose_heads,
-    gold_units,
-    join,
-    load_examples,
     shipped_set,
 )
+from foveate.compressors.examples import Example, gold_units, join, load_examples
 from foveate.compressors.features import FUSED
 
 if TYPE_CHECKING:

@@ -76,14 +76,17 @@ def test_a_damaged_file_does_not_keep_other_models_from_their_probes(
 def test_an_uncalibrated_model_gets_its_middle_layers_and_is_told_so(
     tiny_model: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heads = probes.heads_for(tiny_model, "tiny")
+    heads = probes.heads_for(weights_fingerprint(tiny_model), tiny_model.config, "tiny")
     assert {layer for layer, _ in heads} == {1}
     assert "foveate calibrate tiny" in caplog.text
 
 
 def test_a_calibrated_model_gets_its_own_heads(home: Path, tiny_model: Any) -> None:
     probe(weights_fingerprint(tiny_model)).save(probes.folder() / "tiny.json")
-    assert probes.heads_for(tiny_model, "tiny") == ((1, 2), (0, 3))
+    assert probes.heads_for(weights_fingerprint(tiny_model), tiny_model.config, "tiny") == (
+        (1, 2),
+        (0, 3),
+    )
 
 
 @pytest.mark.model

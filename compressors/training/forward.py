@@ -1,0 +1,149 @@
+"""The reading as one differentiable forward: head, blocks and query rows packed, masks as in use.
+
+At inference the blocks come from a store and only the query's rows are computed; here gradients
+must reach the weights that make the blocks, so that all rows run together. What each row sees, and
+at which position, is the same.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+
+from foveate.blocks.attention import ForwardDone, attend_rows, run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foveate.blocks.candidates import Candidates
+    from foveate.blocks.proxy import Proxy
+    from foveate.blocks.reading import Head, Slots
+
+TINY = 1e-7
+
+
+def log_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> torch.Tensor:
+    """Log attention mass of the query's rows on each unit, per probed head, with gradients.
+
+    Args:
+        model: The decoder without its language-model head.
+        proxy: Lays out the prompt; its own weights are not used.
+        candidates: The units.
+        query: What reads them.
+
+    Returns:
+        (heads, units), the logarithm of `Reading.mass`.
+    """
+    from foveate.blocks.reading import Slots
+
+    drafts = proxy.drafts(candidates.passages)
+    head, rows = proxy.prompt.head, proxy.prompt.query(query)
+    slots = Slots(drafts, len(head), len(rows))
+    plan = PackedPlan(proxy.heads, slots, [len(head), *map(len, drafts), len(rows)], proxy.device)
+    ids = [*head, *(i for draft in drafts for i in draft.ids.tolist()), *rows]
+    run(model, ids, plan.positions, plan, gradients=True)
+    return torch.log(plan.mass() + TINY)
+
+
+class PackedPlan:
+    """The head, blocks blind to each other, and query rows that see all of it.
+
+    Args:
+        heads: The probed heads.
+        slots: Where each key belongs.
+        lengths: Rows of the head, of each block, of the query.
+        device: Where the model runs.
+    """
+
+    def __init__(
+        self, heads: Sequence[Head], slots: Slots, lengths: Sequence[int], device: torch.device
+    ) -> None:
+        self._heads = tuple(heads)
+        self._depth = max(layer for layer, _ in heads) + 1
+        self._units, self._count = slots.units, slots.count
+        self._slots = torch.from_numpy(slots.of_key).to(device)
+        self._rows = lengths[-1]
+        self.positions = _positions(lengths).to(device)
+        self._parts = _parts(lengths)
+        self._masses: list[tuple[int, torch.Tensor]] = []
+
+    def attend(
+        self,
+        layer: int,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        *,
+        scaling: float,
+        window: int | None,
+    ) -> torch.Tensor:
+        """See `Plan.attend`."""
+        wanted = [(i, head) for i, (at, head) in enumerate(self._heads) if at == layer]
+        if wanted:
+            self._look(wanted, query, key, scaling, window)
+        if layer == self._depth - 1:
+            raise ForwardDone
+        group = query.shape[0] // key.shape[0]
+        key, value = key.repeat_interleave(group, 0), value.repeat_interleave(group, 0)
+        outputs = [
+            F.scaled_dot_product_attention(
+                query[None, :, rows],
+                _rows(key, seen)[None],
+                _rows(value, seen)[None],
+                attn_mask=self._visible(rows, seen, window),
+                scale=scaling,
+            )[0]
+            for rows, seen in self._parts
+        ]
+        return torch.cat(outputs, dim=1)
+
+    def mass(self) -> torch.Tensor:
+        """Attention mass on each unit, (heads, units)."""
+        by_place = dict(self._masses)
+        return torch.stack([by_place[i] for i in range(len(self._heads))])[:, : self._units]
+
+    def _look(
+        self,
+        wanted: list[tuple[int, int]],
+        query: torch.Tensor,
+        key: torch.Tensor,
+        scaling: float,
+        window: int | None,
+    ) -> None:
+        rows, seen = self._parts[-1]
+        visible = self._visible(rows, seen, window)
+        weights, _ = attend_rows(query[:, rows], _rows(key, seen), None, visible, scaling)
+        for place, head in wanted:
+            mean = weights[head].mean(0)
+            by_slot = mean.new_zeros(self._count).index_add(0, self._slots, mean)
+            self._masses.append((place, by_slot))
+
+    def _visible(self, rows: slice, seen: tuple[slice, ...], window: int | None) -> torch.Tensor:
+        """(rows, keys): overlaid positions order a part's own rows as they order all others."""
+        at = self.positions[rows, None]
+        keys = torch.cat([self.positions[part] for part in seen])
+        visible = keys <= at
+        return visible if window is None else visible & (keys > at - window)
+
+
+def _positions(lengths: Sequence[int]) -> torch.Tensor:
+    """Overlaid: every block starts right after the head, the query after the longest block."""
+    head, *blocks, rows = lengths
+    start = head + max(blocks, default=0)
+    parts = [torch.arange(head), *(torch.arange(head, head + n) for n in blocks)]
+    return torch.cat([*parts, torch.arange(start, start + rows)])
+
+
+def _parts(lengths: Sequence[int]) -> list[tuple[slice, tuple[slice, ...]]]:
+    """For each part: its rows, and the rows of the keys that they may look at."""
+    ends = list(itertools.accumulate(lengths))
+    own = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+    head = own[0]
+    return [(head, (head,)), *((part, (head, part)) for part in own[1:-1]), (own[-1], tuple(own))]
+
+
+def _rows(tensor: torch.Tensor, parts: tuple[slice, ...]) -> torch.Tensor:
+    return torch.cat([tensor[:, part] for part in parts], dim=1)
