@@ -65,5 +65,5 @@ models: .venv/demo.stamp
 
 .venv/dev.stamp: .venv/demo.stamp
 	@$(STEP) 'What the tests need, half a minute' \
-	  $(INSTALL) --group dev --editable '.[retrieval,cli,generators,service,langchain]'
+	  $(INSTALL) --group dev --editable '.[retrieval,cli,generators,service,langchain,train]'
 	@touch $@
