@@ -76,6 +76,19 @@ class Blocks(Sequence[Block]):
     def __len__(self) -> int:
         return len(self.blocks)
 
+    def of(self, passages: Sequence[int]) -> Blocks:
+        """The blocks of some of the passages, in that order; nothing is copied."""
+        at: dict[int, list[int]] = {}
+        for i, owner in enumerate(self.owners):
+            at.setdefault(owner, []).append(i)
+        chosen = [(new, i) for new, old in enumerate(passages) for i in at.get(old, ())]
+        return Blocks(
+            tuple(self.blocks[i] for _, i in chosen),
+            tuple(new for new, _ in chosen),
+            firsts=tuple(self.firsts[i] for _, i in chosen),
+            units=tuple(self.units[old] for old in passages),
+        )
+
     @property
     def nbytes(self) -> int:
         """Bytes held by all blocks together."""

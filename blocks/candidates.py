@@ -103,9 +103,36 @@ class Candidates:
         """The reading of `query`."""
         return self.read(self.query)
 
-    def read(self, query: str) -> Reading:
-        """Read another query against the same blocks: costs its rows alone."""
-        return self.reader.read(query, self.blocks, deadline=self._deadline)
+    def read(self, query: str, *, answer_prefix: str = "", by_token: bool = False) -> Reading:
+        """Read another query against the same blocks, costs its rows alone; see `Proxy.read`."""
+        return self.reader.read(
+            query,
+            self.blocks,
+            answer_prefix=answer_prefix,
+            by_token=by_token,
+            deadline=self._deadline,
+        )
+
+    def read_by(self, proxy: Proxy) -> Candidates:
+        """The same candidates before another proxy, under the same deadline."""
+        return Candidates(self.query, self.passages, proxy=proxy, deadline=self._deadline)
+
+    def with_reading(self, reading: Reading) -> Candidates:
+        """The same candidates, read as given."""
+        other = Candidates(self.query, self.passages, proxy=self._proxy, deadline=self._deadline)
+        other.reading = reading
+        return other
+
+    def among(self, passages: Sequence[int]) -> Candidates:
+        """Some of the passages, in that order; their blocks are these blocks."""
+        other = Candidates(
+            self.query,
+            [self.passages[i] for i in passages],
+            proxy=self._proxy,
+            deadline=self._deadline,
+        )
+        other.blocks = self.blocks.of(passages)
+        return other
 
     @property
     def reader(self) -> Proxy:

@@ -6,6 +6,7 @@ FoveateError
 │   ├── NoPassagesError
 │   ├── BudgetError
 │   ├── TextEncodingError          a file or stream is not UTF-8
+│   ├── NotTrainedError            the method needs weights for this model, and there are none
 │   ├── UnknownNameError           no scorer, orderer, model ... of that name
 │   └── UnsupportedFileError       no loader for that kind of file, or the file is damaged
 ├── ModelError
@@ -58,6 +59,23 @@ class TextEncodingError(InputError):
 
 class UnsupportedFileError(InputError):
     """No loader reads this kind of file, or the file is damaged."""
+
+
+class NotTrainedError(InputError):
+    """A method needs weights fitted for the model, and there are none.
+
+    Args:
+        method: Name of the method.
+        model: Name of the model.
+        command: What makes them.
+    """
+
+    def __init__(self, method: str, model: str, command: str) -> None:
+        self.method, self.model, self.command = method, model, command
+        super().__init__(
+            f"{method!r} has no weights for {model} yet; make them: {command}; or choose another "
+            "scorer"
+        )
 
 
 class UnknownNameError(InputError):

@@ -52,9 +52,12 @@ class ReadingPrompt:
         ask = tokenizer.encode_text(QUESTION + CONTENT_FREE_QUERY).ids.tolist()
         return cls(tokenizer, head, tail, (*ask, *tail))
 
-    def query(self, query: str) -> list[int]:
-        """Ids of the query rows: question, end of turn, answer cue."""
-        return [*self.tokenizer.encode_text(QUESTION + query).ids.tolist(), *self.tail]
+    def query(self, query: str, answer_prefix: str = "") -> list[int]:
+        """Ids of the query rows: question, end of turn, answer cue, start of the answer."""
+        ids = [*self.tokenizer.encode_text(QUESTION + query).ids.tolist(), *self.tail]
+        if answer_prefix:
+            ids += self.tokenizer.encode_text(" " + answer_prefix).ids.tolist()
+        return ids
 
     def title(self, passage: Passage) -> list[int]:
         """Ids of the title line; empty if there is no title."""

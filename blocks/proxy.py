@@ -155,11 +155,27 @@ class Proxy:
             units=tuple(len(segment(passage.text)) for passage in passages),
         )
 
-    def read(self, query: str, blocks: Blocks, *, deadline: Deadline | None = None) -> Reading:
+    def read(
+        self,
+        query: str,
+        blocks: Blocks,
+        *,
+        answer_prefix: str = "",
+        by_token: bool = False,
+        deadline: Deadline | None = None,
+    ) -> Reading:
         """Read a query against blocks: only the query's rows are computed.
 
         All blocks stand at the same positions, right after the head (overlaid), so that their
         order cannot matter.
+
+        Args:
+            query: The question.
+            blocks: What to read it against.
+            answer_prefix: How the answer starts; its rows follow the answer cue, and the last of
+                them predicts how it goes on.
+            by_token: Whether the reading keeps what each token got.
+            deadline: Checked before the forward.
 
         Raises:
             EmptyQueryError: The query holds nothing to read for.
@@ -167,7 +183,7 @@ class Proxy:
             DeadlineExceededError: The deadline passed first.
         """
         check_query(query)
-        ids = self.prompt.query(query)
+        ids = self.prompt.query(query, answer_prefix)
         if len(ids) > self.window * MAX_QUERY_SHARE:
             raise InputError(
                 f"the query has {len(ids)} tokens; {self.name} can take "
@@ -178,7 +194,7 @@ class Proxy:
         start = len(self.prompt.head) + max((len(block.ids) for block in blocks), default=0)
         positions = torch.arange(start, start + len(ids), device=self.device)
         slots = Slots(blocks, len(self.prompt.head), len(ids))
-        plan = ReadPlan(self.heads, self._head, list(blocks), slots, positions)
+        plan = ReadPlan(self.heads, self._head, list(blocks), slots, positions, by_token=by_token)
         with self._lock:
             run(self.model.base_model, ids, positions, plan)
         return plan.reading(blocks, slots)

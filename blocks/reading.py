@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from .attention import ForwardDone, attend_rows
+from .by_token import TokenSums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .block import Block, Blocks
+    from .by_token import TokenAttention
     from .encoding import Draft, Drafts
 
 Head = tuple[int, int]
@@ -45,6 +47,7 @@ class Reading:
         baseline_head: What it left on the shared head, per unit's block: (heads, units).
         tokens: Tokens of each unit: (units,).
         owners: Passage of each unit: (units,).
+        by_token: The same on each token, if it was asked for.
 
     For each head, `mass`, `titles`, `head_share` and `query_share` sum to 1.
     """
@@ -61,6 +64,7 @@ class Reading:
     baseline_head: NDArray[np.float32]
     tokens: NDArray[np.int64]
     owners: NDArray[np.int64]
+    by_token: TokenAttention | None = None
 
 
 class Slots:
@@ -102,6 +106,7 @@ class ReadPlan:
         blocks: The blocks to read.
         slots: Where each key belongs.
         positions: Position of each query row.
+        by_token: Whether to keep what each token got.
     """
 
     def __init__(
@@ -111,6 +116,8 @@ class ReadPlan:
         blocks: Sequence[Block],
         slots: Slots,
         positions: torch.Tensor,
+        *,
+        by_token: bool = False,
     ) -> None:
         self.heads = tuple(heads)
         self.depth = max(layer for layer, _ in heads) + 1
@@ -131,6 +138,8 @@ class ReadPlan:
         self.mean = torch.zeros(shape, device=self._sums_on)
         self.peak = torch.zeros(shape, device=self._sums_on)
         self.last = torch.zeros(shape, device=self._sums_on)
+        tokens = slice(head, len(slots.of_key) - len(positions))
+        self._tokens = TokenSums(len(self.heads), tokens, self._sums_on) if by_token else None
 
     def attend(
         self,
@@ -168,7 +177,10 @@ class ReadPlan:
         if not wanted:
             return
         places, heads = (list(column) for column in zip(*wanted, strict=True))
-        by_slot = self._by_slot(weights[heads].to(self._sums_on))
+        wanted_weights = weights[heads].to(self._sums_on)
+        if self._tokens is not None:
+            self._tokens.add(places, wanted_weights, rows)
+        by_slot = self._by_slot(wanted_weights)
         self.mean[places] += by_slot.sum(1) / rows
         self.peak[places] = torch.maximum(self.peak[places], by_slot.amax(1))
         self.last[places] = by_slot[:, -1]
@@ -198,6 +210,7 @@ class ReadPlan:
             baseline_head=baseline_head,
             tokens=slots.tokens,
             owners=slots.owners,
+            by_token=self._tokens.attention(blocks, slots) if self._tokens is not None else None,
         )
 
 

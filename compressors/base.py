@@ -18,10 +18,13 @@ class Scorer(ABC):
     Attributes:
         name: The name it is registered and reported under.
         reads: Whether it wakes the proxy.
+        reads_itself: Whether it reads in its own way while it scores, with no use for the reading
+            of the query that all others share.
     """
 
     name: ClassVar[str]
     reads: ClassVar[bool] = True
+    reads_itself: ClassVar[bool] = False
 
     @abstractmethod
     def score(self, candidates: Candidates) -> Scores:
@@ -32,10 +35,15 @@ SCORERS: Registry[Scorer] = Registry(
     "scorer",
     "foveate.scorers",
     {
+        "attention-rag": "foveate.compressors.attention_rag:AttentionRAG",
+        "cafe": "foveate.compressors.cafe:Cafe",
         "fused": "foveate.compressors.fused:Fused",
         "lexical": "foveate.compressors.lexical:Lexical",
-        "retrieval-heads": "foveate.compressors.retrieval_heads:RetrievalHeads",
+        "qr-heads": "foveate.compressors.qr_heads:QRHeads",
         "random": "foveate.compressors.random:Random",
+        "reattn": "foveate.compressors.reattn:ReAttn",
+        "retrieval-heads": "foveate.compressors.retrieval_heads:RetrievalHeads",
+        "sentinel": "foveate.compressors.sentinel:Sentinel",
     },
 )
 

@@ -16,10 +16,26 @@ from .judged import judge
 
 
 class RetrievalHeads(Scorer):
-    """Attention alone, as a probability."""
+    """Attention alone, as a probability.
+
+    Args:
+        reattn: Weigh the attention again first; see `reattn`.
+    """
 
     name = "retrieval-heads"
 
+    def __init__(self, *, reattn: bool = False) -> None:
+        self.reattn = reattn
+
+    @property
+    def reads_itself(self) -> bool:
+        """Weighing again needs the attention on each token: a reading of its own."""
+        return self.reattn
+
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
-        return judge(candidates, self.name, Features(candidates))
+        if self.reattn:
+            from .reattn import reweighed
+
+            candidates = candidates.with_reading(reweighed(candidates))
+        return judge(candidates, "retrieval-heads", Features(candidates))

@@ -192,7 +192,7 @@ class Engine:
         clock: Clock,
     ) -> Judgement:
         def read() -> Judgement:
-            if scorer.reads or orderer.reads:
+            if orderer.reads or (scorer.reads and not scorer.reads_itself):
                 with clock.stage("encode"):
                     _ = candidates.blocks
                 with clock.stage("read"):
