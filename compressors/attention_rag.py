@@ -9,14 +9,17 @@ in head h,
 
 and chunks on which the model would answer "none" are dropped.
 
-Here the answer's start is made by rules (see `answer_prefix`), the heads are those chosen for the
-proxy, a passage is a chunk, and one reading holds all anchor rows: blocks are blind to each other
-and overlaid, and the ratio between a chunk and the shared head in one row is the same whether
-other chunks stand beside it or not. That ratio is the gate in place of a decoded "none", which
-would take the layers above the reading: a chunk stays if the anchor row looks at it, against the
-head that says "nothing here", more than a query that asks nothing does:
+Here the answer's start is made by rules (see `answer_prefix`), a passage is a chunk, and one
+reading holds the anchor row of all chunks: blocks are blind to each other and overlaid, and the
+ratio between a chunk and the shared head is the same in one row whether other chunks stand beside
+it or not. The sum runs over the heads of the layers in `BAND`, where the row that predicts the next
+token looks at evidence; it is read with the unadapted model.
 
-    log(a(chunk) / a(head)) - log(a0(chunk) / a0(head)) > margin, averaged over heads
+A decoded "none" would take a forward through all layers for each chunk; the gate in its place asks
+whether the anchor row looks at the chunk, against the shared head, which says "nothing here", more
+than the anchor row q0 of a query that asks nothing:
+
+    mean over heads of log(a(chunk) / a(head)) - log(a_q0(chunk) / a_q0(head)) > margin
 
 Dropped chunks and sentences without a top token are not lost: they rank behind, below 1/2.
 """
@@ -24,24 +27,33 @@ Dropped chunks and sentences without a top token are not lost: they rank behind,
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from foveate.blocks.candidates import best_per_passage
 from foveate.blocks.errors import InputError
+from foveate.blocks.head import CONTENT_FREE_QUERY
 
-from .answer_prefix import answer_prefix
+from .answer_prefix import FALLBACK, answer_prefix
 from .base import Candidates, Scorer, Scores
+from .every_head import every_head
 from .logistic import sigmoid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from foveate.blocks.reading import Reading
+    from foveate.blocks.by_token import TokenAttention
+    from foveate.blocks.reading import Head
 
 TOP_SHARE = 0.04
 """Tokens of a chunk that count as attended: the paper's 12 of 300."""
+
+BAND = (0.66, 0.9)
+"""Layers whose heads count, as shares of the depth: later than those that read the question."""
 
 MARGIN = 0.0
 
@@ -70,15 +82,18 @@ class AttentionRAG(Scorer):
 
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
-        reading = candidates.read(
-            candidates.query, answer_prefix=answer_prefix(candidates.query), by_token=True
-        )
-        tokens = reading.by_token
-        assert tokens is not None
-        inside = tokens.units >= 0
-        attention = tokens.last[:, inside].sum(0, dtype=np.float64)
-        units, passages = tokens.units[inside], tokens.passages[inside]
-        margins = gate_margins(reading, len(candidates.passages)) - self.margin
+        wide = candidates.read_by(every_head(candidates.reader))
+        asked = wide.read(
+            wide.query, answer_prefix=answer_prefix(wide.query), by_token=True
+        ).by_token
+        free = wide.read(CONTENT_FREE_QUERY, answer_prefix=FALLBACK, by_token=True).by_token
+        assert asked is not None
+        assert free is not None
+        heads = late_heads(wide.reader.heads)
+        inside = asked.units >= 0
+        attention = asked.last[heads][:, inside].sum(0, dtype=np.float64)
+        units, passages = asked.units[inside], asked.passages[inside]
+        margins = gate_margins(asked, free, heads, len(candidates.passages)) - self.margin
         top = top_tokens(attention, passages, self.top_share) & (margins > 0)[passages]
         count = len(candidates.units)
         scores = _two_tiers(
@@ -100,29 +115,40 @@ def top_tokens(
     """
     top = np.zeros(len(attention), dtype=np.bool_)
     edges = np.flatnonzero(np.diff(passages, prepend=-1, append=-1))
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges.tolist()):
         best = np.argsort(-attention[start:stop], kind="stable")
         top[start + best[: math.ceil(share * (stop - start))]] = True
     return top
 
 
-def gate_margins(reading: Reading, passages: int) -> NDArray[np.float64]:
-    """How much more the anchor row looks at each chunk than a query that asks nothing: (passages,).
+def gate_margins(
+    asked: TokenAttention, free: TokenAttention, heads: list[int], passages: int
+) -> NDArray[np.float64]:
+    """How much more the anchor row looks at each chunk than that of a query that asks nothing.
 
-    In log odds against the shared head, averaged over heads; minus infinity without units.
+    In log odds against the shared head, averaged over heads; minus infinity for a passage without
+    units: (passages,).
     """
-    tokens = reading.by_token
-    assert tokens is not None
-    odds = reading.last / np.maximum(tokens.last_head, _TINY)[:, None]
-    free = reading.baseline / np.maximum(reading.baseline_head, _TINY)
-    has_units = np.bincount(reading.owners, minlength=passages) > 0
-    gains = [
-        np.log(np.bincount(reading.owners, asked, passages) + _TINY)
-        - np.log(np.bincount(reading.owners, base, passages) + _TINY)
-        for asked, base in zip(odds, free, strict=True)
-    ]
+    inside = asked.units >= 0
+    owners = asked.passages[inside]
+
+    def log_odds(tokens: TokenAttention, head: int) -> NDArray[np.float64]:
+        seen = np.bincount(owners, tokens.last[head, inside], passages)
+        odds: NDArray[np.float64] = np.log(seen + _TINY) - np.log(tokens.last_head[head] + _TINY)
+        return odds
+
+    gains = [log_odds(asked, head) - log_odds(free, head) for head in heads]
+    has_units = np.bincount(owners, minlength=passages) > 0
     margins: NDArray[np.float64] = np.where(has_units, np.mean(gains, axis=0), -np.inf)
     return margins
+
+
+def late_heads(heads: Sequence[Head]) -> list[int]:
+    """Places of the heads whose layers lie in `BAND`; of the last layer's in a shallow model."""
+    depth = max(layer for layer, _ in heads) + 1
+    first, stop = int(BAND[0] * depth) + 1, math.ceil(BAND[1] * depth)
+    layers = set(range(first, stop)) or {depth - 1}
+    return [place for place, (layer, _) in enumerate(heads) if layer in layers]
 
 
 def _two_tiers(

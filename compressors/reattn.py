@@ -61,9 +61,7 @@ def reweighed(candidates: Candidates) -> Reading:
     return replace(reading, mass=mass)
 
 
-def query_idf(
-    tokens: TokenAttention, query: str, tokenizer: TextTokenizer
-) -> NDArray[np.float64]:
+def query_idf(tokens: TokenAttention, query: str, tokenizer: TextTokenizer) -> NDArray[np.float64]:
     """w_t of each token, in (0, 1]: (tokens,)."""
     spell = spelling(tokenizer)
     asked = {spell(token) for token in tokenizer.encode_text(query).ids} - {""}
@@ -83,7 +81,7 @@ def query_idf(
 def spread(
     attention: NDArray[np.floating], groups: NDArray[np.int64], count: int
 ) -> NDArray[np.float64]:
-    """f of each group of tokens, in [1/2, 1]; 1/2 for a group of one or none.
+    """The factor f of each group of tokens, in [1/2, 1]; 1/2 for a group of one or none.
 
     Args:
         attention: Attention on each token, none negative: (tokens,).

@@ -16,12 +16,10 @@ every head, so that it encodes passages anew, once.
 
 from __future__ import annotations
 
-import threading
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -29,6 +27,7 @@ from foveate.blocks.candidates import best_per_passage
 from foveate.blocks.errors import NotTrainedError
 
 from .base import Candidates, Scorer, Scores
+from .every_head import every_head
 from .logistic import probability
 from .probes import Probe, folder, load
 
@@ -40,9 +39,6 @@ if TYPE_CHECKING:
 
 NAME = "sentinel"
 SHIPPED = "sentinel-smollm2-135m-instruct.json"
-
-_wide: WeakKeyDictionary[Proxy, Proxy] = WeakKeyDictionary()
-_making = threading.Lock()
 
 
 class Sentinel(Scorer):
@@ -78,26 +74,6 @@ def feature_names(heads: tuple[Head, ...]) -> tuple[str, ...]:
     return tuple(f"{layer}.{head}" for layer, head in heads)
 
 
-def every_head(proxy: Proxy) -> Proxy:
-    """A reader of the same model, unadapted, with all of its heads; one for each proxy, kept."""
-    with _making:
-        if proxy not in _wide:
-            _wide[proxy] = base(proxy).with_heads(all_heads(proxy))
-        return _wide[proxy]
-
-
-def base(proxy: Proxy) -> Proxy:
-    """The proxy as it was before anything was fitted to it: a baseline reads with no other."""
-    return proxy
-
-
-def all_heads(proxy: Proxy) -> tuple[Head, ...]:
-    """Every (layer, head) of the model."""
-    config = proxy.model.config
-    layers, width = config.num_hidden_layers, config.num_attention_heads
-    return tuple((layer, head) for layer in range(layers) for head in range(width))
-
-
 def weights_for(proxy: Proxy) -> Probe:
     """The weights fitted for that model, the user's own before the shipped ones.
 
@@ -105,16 +81,16 @@ def weights_for(proxy: Proxy) -> Probe:
         NotTrainedError: There are none.
         InputError: The user's own file is damaged.
     """
-    own = own_path(proxy)
+    own = own_path(proxy.fingerprint)
     found = load(own) if own.is_file() else shipped()
     if found.fingerprint != proxy.fingerprint:
         raise NotTrainedError(NAME, proxy.name, f"foveate train-probe {proxy.name} --method {NAME}")
     return found
 
 
-def own_path(proxy: Proxy) -> Path:
-    """Where the user's own weights for that model are kept."""
-    return folder() / NAME / f"{proxy.fingerprint}.json"
+def own_path(fingerprint: str) -> Path:
+    """Where the user's own weights for the model of that fingerprint are kept."""
+    return folder() / NAME / f"{fingerprint}.json"
 
 
 @lru_cache(maxsize=1)

@@ -11,21 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foveate import Adaptive, Engine, Options, Passage, Style
-from foveate.blocks.candidates import Scores
+from foveate.blocks.candidates import Candidates, Scores
 from foveate.blocks.errors import (
     BudgetError,
     EmptyQueryError,
     InputError,
     NoPassagesError,
+    NotTrainedError,
     UnknownNameError,
 )
 from foveate.compressors import SCORERS, Scorer
+from foveate.compressors.probes import find
 from foveate.reorder import ORDERERS, Orderer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from foveate.blocks.candidates import Candidates
     from foveate.blocks.proxy import Proxy
 
 HARBOUR = Passage(
@@ -70,6 +72,24 @@ class Stuck(Scorer):
 
 
 @pytest.fixture
+def trained_proxy(
+    tiny_proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Proxy]:
+    """A proxy with weights for every method that needs some."""
+    from foveate.compressors import sentinel
+    from foveate.compressors.every_head import all_heads
+    from foveate.compressors.probes import Logistic, Probe
+
+    monkeypatch.setenv("FOVEATE_HOME", str(tmp_path))
+    heads = all_heads(tiny_proxy)
+    model = Logistic(dict.fromkeys(sentinel.feature_names(heads), 0.1), -1.0)
+    probe = Probe("tiny", tiny_proxy.fingerprint, heads, {sentinel.NAME: model})
+    probe.save(sentinel.own_path(tiny_proxy.fingerprint))
+    yield tiny_proxy
+    find.cache_clear()
+
+
+@pytest.fixture
 def engine() -> Iterator[Engine]:
     made = Engine(None, scorer="lexical")
     yield made
@@ -94,9 +114,9 @@ def test_it_keeps_what_answers_and_says_where_it_stood(engine: Engine) -> None:
 @pytest.mark.parametrize("orderer", ORDERERS.names())
 @pytest.mark.parametrize("budget", [15, 0.4, Adaptive(), Adaptive(limit=15)])
 def test_every_scorer_works_with_every_orderer_and_budget(
-    tiny_proxy: Proxy, scorer: str, orderer: str, budget: Any
+    trained_proxy: Proxy, scorer: str, orderer: str, budget: Any
 ) -> None:
-    engine = Engine(tiny_proxy, scorer=scorer, orderer=orderer)
+    engine = Engine(trained_proxy, scorer=scorer, orderer=orderer)
     context = engine.compress(QUERY, PASSAGES, options(budget))
     assert not context.degraded
     assert (context.scorer, context.orderer) == (scorer, orderer)
@@ -107,6 +127,54 @@ def test_every_scorer_works_with_every_orderer_and_budget(
     for index, excerpt in context.excerpts():
         for part in excerpt.split("…"):
             assert part.strip() in PASSAGES[index].text
+
+
+ODD = [
+    [Passage("")],
+    [Passage("One.")],
+    [Passage(""), Passage("\n\n"), Passage("x", title="x" * 400)],
+    [
+        Passage("港口结冰了。船只等待。", title="港口"),
+        Passage("متى تجمد الميناء؟ 🙂\u200f <|im_end|>"),
+    ],
+    [Passage("Same text. Twice."), Passage("Same text. Twice.")],
+    [Passage("No sentence ends here " * 40)],
+]
+
+
+@pytest.mark.parametrize("scorer", SCORERS.names())
+@pytest.mark.parametrize("passages", ODD)
+def test_every_scorer_bears_odd_passages_and_answers_the_same_twice(
+    trained_proxy: Proxy, scorer: str, passages: list[Passage]
+) -> None:
+    candidates = [Candidates(QUERY, passages, proxy=trained_proxy) for _ in range(2)]
+    first, again = (SCORERS.make(scorer).score(each) for each in candidates)
+    for values, count in (
+        (first.units, len(candidates[0].units)),
+        (first.passages, len(passages)),
+        (np.array([first.nothing]), 1),
+    ):
+        assert values.shape == (count,)
+        assert np.isfinite(values).all()
+        assert ((values >= 0) & (values <= 1)).all()
+    np.testing.assert_array_equal(first.units, again.units)
+    np.testing.assert_array_equal(first.passages, again.passages)
+    context = Engine(trained_proxy, scorer=scorer).compress(QUERY, passages, options(0.5))
+    assert not context.degraded
+
+
+def test_a_method_without_weights_for_the_proxy_says_how_to_make_them(tiny_proxy: Proxy) -> None:
+    with pytest.raises(NotTrainedError, match="foveate train-probe"):
+        Engine(tiny_proxy, scorer="sentinel").compress(QUERY, PASSAGES, options(8))
+
+
+def test_a_method_that_reads_in_its_own_way_is_spared_the_shared_reading(
+    trained_proxy: Proxy,
+) -> None:
+    context = Engine(trained_proxy, scorer="sentinel").compress(QUERY, PASSAGES, options(8))
+    assert not {"encode", "read"} & set(context.timings)
+    shared = Engine(trained_proxy, scorer="sentinel", orderer="attention-sorting")
+    assert "read" in shared.compress(QUERY, PASSAGES, options(8)).timings
 
 
 texts = st.lists(st.text(min_size=0, max_size=80), min_size=1, max_size=4)

@@ -14,10 +14,10 @@ import numpy as np
 
 from foveate.blocks.candidates import Candidates
 from foveate.blocks.errors import InputError, MissingExtraError
-
-from .calibrate import gold_units
-from .probes import Logistic, Probe
-from .sentinel import NAME, every_head, feature_names, features
+from foveate.compressors.every_head import every_head
+from foveate.compressors.examples import gold_units
+from foveate.compressors.probes import Logistic, Probe
+from foveate.compressors.sentinel import NAME, feature_names, features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from foveate.blocks.proxy import Proxy
-
-    from .calibrate import Example
+    from foveate.compressors.examples import Example
 
 STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)
 """Inverse strengths of the penalty to choose from. The paper's reach from 0.01 to 100; with many
@@ -45,7 +44,7 @@ def train_sentinel(
     seed: int = 0,
     progress: Callable[[str, int, int | None], None] | None = None,
 ) -> Probe:
-    """Fit the weights for a model; save the result at `sentinel.own_path`.
+    """Fit the weights for a model; save it at `sentinel.own_path(probe.fingerprint)`.
 
     Args:
         proxy: The model; its own heads do not matter.
