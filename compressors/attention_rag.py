@@ -39,6 +39,7 @@ from foveate.blocks.head import CONTENT_FREE_QUERY
 from .answer_prefix import FALLBACK, answer_prefix
 from .base import Candidates, Scorer, Scores
 from .every_head import every_head
+from .grouped import sum_by
 from .logistic import sigmoid
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class AttentionRAG(Scorer):
         top = top_tokens(attention, passages, self.top_share) & (margins > 0)[passages]
         count = len(candidates.units)
         scores = _two_tiers(
-            np.bincount(units[top], attention[top], count), np.bincount(units, attention, count)
+            sum_by(units[top], attention[top], count), sum_by(units, attention, count)
         )
         nothing = float(sigmoid(-margins.max(initial=-np.inf)))
         return Scores(scores, best_per_passage(candidates, scores), nothing)
@@ -133,7 +134,7 @@ def gate_margins(
     owners = asked.passages[inside]
 
     def log_odds(tokens: TokenAttention, head: int) -> NDArray[np.float64]:
-        seen = np.bincount(owners, tokens.last[head, inside], passages)
+        seen = sum_by(owners, tokens.last[head, inside], passages)
         odds: NDArray[np.float64] = np.log(seen + _TINY) - np.log(tokens.last_head[head] + _TINY)
         return odds
 

@@ -24,7 +24,7 @@ class Scorer(ABC):
 
     name: ClassVar[str]
     reads: ClassVar[bool] = True
-    reads_itself: ClassVar[bool] = False
+    reads_itself: bool = False
 
     @abstractmethod
     def score(self, candidates: Candidates) -> Scores:

@@ -23,6 +23,7 @@ import numpy as np
 from foveate.blocks.head import CONTENT_FREE_QUERY
 
 from .base import Candidates, Scorer, Scores
+from .grouped import sum_by
 from .reattn import query_idf, spread
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ class QRHeads(Scorer):
             gain = gain * query_idf(asked, candidates.query, candidates.reader.tokenizer)
         gain = np.where(kept_tokens(gain, asked.passages), gain, 0.0)
         inside = asked.units >= 0
-        by_unit = np.bincount(asked.units[inside], gain[inside], units)
-        by_passage = np.bincount(asked.passages, gain, passages)
+        by_unit = sum_by(asked.units[inside], gain[inside], units)
+        by_passage = sum_by(asked.passages, gain, passages)
         if self.reattn:
             seen = np.maximum(gain, 0.0)
             by_unit = by_unit * spread(seen[inside], asked.units[inside], units)

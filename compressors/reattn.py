@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .grouped import sum_by
 from .retrieval_heads import RetrievalHeads
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def reweighed(candidates: Candidates) -> Reading:
     mass = np.empty_like(reading.mass)
     for head, row in enumerate(tokens.mean[:, inside]):
         weighed = row * weights[inside]
-        mass[head] = np.bincount(units, weighed, count) * spread(weighed, units, count)
+        mass[head] = sum_by(units, weighed, count) * spread(weighed, units, count)
     mass *= reading.mass.sum(1, keepdims=True) / np.maximum(mass.sum(1, keepdims=True), _TINY)
     return replace(reading, mass=mass)
 
@@ -88,9 +89,9 @@ def spread(
         groups: Group of each token: (tokens,).
         count: Number of groups.
     """
-    sums = np.bincount(groups, attention, count)
+    sums = sum_by(groups, attention, count)
     share = attention / np.maximum(sums[groups], _TINY)
-    entropy = np.bincount(groups, -share * np.log(np.maximum(share, _TINY)), count)
+    entropy = sum_by(groups, -share * np.log(np.maximum(share, _TINY)), count)
     most = np.log(np.maximum(np.bincount(groups, minlength=count), 2))
     factor: NDArray[np.float64] = 0.5 + 0.5 * np.clip(entropy / most, 0.0, 1.0)
     return factor

@@ -26,11 +26,7 @@ class RetrievalHeads(Scorer):
 
     def __init__(self, *, reattn: bool = False) -> None:
         self.reattn = reattn
-
-    @property
-    def reads_itself(self) -> bool:
-        """Weighing again needs the attention on each token: a reading of its own."""
-        return self.reattn
+        self.reads_itself = reattn  # it needs the attention on each token
 
     def score(self, candidates: Candidates) -> Scores:
         """See `Scorer.score`."""
