@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.examples import Example
 
-STRENGTHS = (0.0001, 0.001, 0.01, 0.1, 1.0)
-"""Inverse strengths of the penalty to choose from. The paper's reach from 0.01 to 100; with many
-more rows, the best is weaker than its weakest."""
+STRENGTHS = (0.01, 0.1, 1.0, 10.0, 100.0)
+"""Inverse strengths of the penalty to choose from: the paper's."""
 
 FOLDS = 5
 MAX_STEPS = 2000
