@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 FALLBACK = "The answer is"
 
+MAX_CHARS = 300
+"""Longer questions are not said again in their answer: a proxy's window holds them once."""
+
 _BE = "is|are|was|were"
 _AUX = rf"{_BE}|do|does|did|has|have|had|can|could|will|would|should|may|might|must"
 _ENDS_NOUN = rf"{_AUX}|who|whose|that|which"
@@ -41,7 +44,8 @@ def answer_prefix(question: str) -> str:
     asked = re.sub(r"^(?:in|on|at|from|by|to|of) (?=what|which)", "", asked, flags=re.IGNORECASE)
     word, _, rest = asked.partition(" ")
     rule = _RULES.get(word.lower())
-    prefix = rule(rest.strip()) if rule and rest.strip() and "\n" not in rest else None
+    fits = rest.strip() and "\n" not in rest and len(rest) <= MAX_CHARS
+    prefix = rule(rest.strip()) if rule and fits else None
     return prefix[0].upper() + prefix[1:] if prefix else FALLBACK
 
 

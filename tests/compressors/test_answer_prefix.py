@@ -45,6 +45,7 @@ def test_a_question_becomes_the_start_of_its_answer(question: str, prefix: str) 
         "Wann fror der Hafen zu?",
         "who",
         "What?",
+        "Who directed " + "the film about the sea " * 20,
     ],
 )
 def test_what_no_rule_knows_gets_the_fixed_start(question: str) -> None:
