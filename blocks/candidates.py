@@ -36,6 +36,10 @@ def check_query(query: str) -> None:
         raise EmptyQueryError("the query is empty; give the question that the passages answer")
 
 
+NOTHING_RELEVANT = 0.5
+"""`Scores.nothing` from which on no passage counts as holding the answer."""
+
+
 class Candidates:
     """What a scorer and an orderer work on.
 

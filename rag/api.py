@@ -14,6 +14,7 @@ from .render import Style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from foveate.blocks.conversation import Query
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.store import BlockStore
     from foveate.compressors.base import Scorer
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def compress(
-    query: str,
+    query: Query,
     passages: Iterable[PassageLike],
     *,
     budget: Budget = 0.5,
@@ -41,7 +42,8 @@ def compress(
     """Cut passages down to what the query needs, verbatim, within a hard token budget.
 
     Args:
-        query: The question.
+        query: The question, or a conversation that ends with it, as OpenAI's messages: its last
+            question is read with what it refers to, and `Context.query` says how.
         passages: Strings, `Passage`s, or mappings with `text` and optionally `id`, `title`,
             `metadata`.
         budget: Tokens (int), share of the input (float in (0, 1]), or `Adaptive`.
@@ -65,7 +67,7 @@ def compress(
     return default_engine(proxy).compress(query, passages, options, scorer=scorer, orderer=orderer)
 
 
-async def acompress(query: str, passages: Iterable[PassageLike], **options: Any) -> Context:
+async def acompress(query: Query, passages: Iterable[PassageLike], **options: Any) -> Context:
     """`compress` without blocking the event loop; takes the same keywords."""
     return await asyncio.to_thread(compress, query, passages, **options)
 

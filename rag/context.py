@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foveate.blocks.candidates import NOTHING_RELEVANT
+
 from .render import Style, header
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class Context:
     """What the generator sees, with the source of every character of it.
 
     Attributes:
-        query: The question.
+        query: The question, as it was read: a conversation's last with what it refers to.
         text: The context, rendered: verbatim source text, `…` where something was left out. This
             is what the budget bounds.
         passages: The caller's passages, untouched, in the caller's order.
@@ -54,7 +56,8 @@ class Context:
             passages.
         order: Indices of the passages in `text`, first to last.
         passage_scores: Calibrated relevance of every passage, shape (passages,).
-        nothing: In [0, 1], how far the evidence says that no passage holds the answer.
+        nothing: In [0, 1], how far the evidence says that no passage holds the answer; see
+            `nothing_relevant`.
         tokens_before: Tokens of all passages rendered whole, in the caller's tokenizer.
         tokens_after: Tokens of `text`.
         limit: Tokens that were allowed.
@@ -92,6 +95,19 @@ class Context:
     def dropped(self) -> tuple[Piece, ...]:
         """The pieces left out."""
         return tuple(piece for piece in self.pieces if not piece.kept)
+
+    @property
+    def confidence(self) -> float:
+        """In [0, 1], how far the evidence says that some passage holds the answer."""
+        return 1.0 - self.nothing
+
+    @property
+    def nothing_relevant(self) -> bool:
+        """Whether no passage seems to hold the answer: better to say so than to answer from these.
+
+        True from `foveate.blocks.candidates.NOTHING_RELEVANT` of `nothing` on.
+        """
+        return self.nothing >= NOTHING_RELEVANT
 
     @property
     def ratio(self) -> float:

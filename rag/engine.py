@@ -20,6 +20,7 @@ from weakref import WeakSet
 import numpy as np
 
 from foveate.blocks.candidates import Candidates, Scores
+from foveate.blocks.conversation import Query, standalone
 from foveate.blocks.counting import token_counter
 from foveate.blocks.deadline import Deadline
 from foveate.blocks.errors import DeadlineExceededError, InputError
@@ -102,7 +103,7 @@ class Engine:
 
     def compress(
         self,
-        query: str,
+        query: Query,
         passages: Iterable[PassageLike],
         options: Options | None = None,
         *,
@@ -113,7 +114,8 @@ class Engine:
         """Choose, order and render what the generator should see.
 
         Args:
-            query: The question.
+            query: The question, or a conversation that ends with it, as OpenAI's messages: its
+                last question is read with what it refers to, and `Context.query` says how.
             passages: What to choose from.
             options: Budget, tokenizer, pins, timeout, style.
             scorer: Another scorer than the engine's, for this call.
@@ -135,14 +137,14 @@ class Engine:
         count = self.counter(options.tokenizer)
         with clock.stage("segment"):
             candidates = Candidates(
-                query, as_passages(passages), proxy=self.proxy, deadline=deadline
+                standalone(query), as_passages(passages), proxy=self.proxy, deadline=deadline
             )
         judged = self._judge(candidates, use, place, deadline, clock)
         return assemble(candidates, judged, Request(options, count, clock))
 
     async def acompress(
         self,
-        query: str,
+        query: Query,
         passages: Iterable[PassageLike],
         options: Options | None = None,
         *,
@@ -156,7 +158,7 @@ class Engine:
 
     def compress_batch(
         self,
-        requests: Iterable[tuple[str, Iterable[PassageLike]]],
+        requests: Iterable[tuple[Query, Iterable[PassageLike]]],
         options: Options | None = None,
         *,
         scorer: str | Scorer | None = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from foveate.blocks.candidates import check_query
+from foveate.blocks.conversation import standalone
 from foveate.blocks.deadline import Deadline
 from foveate.blocks.errors import InputError
 
@@ -18,6 +19,7 @@ from .render import Style
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from foveate.blocks.conversation import Query
     from foveate.blocks.passage import Passage
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.base import Scorer
@@ -79,16 +81,17 @@ class Pipeline:
         self.engine = Engine(proxy, scorer=compressor, orderer=orderer)
         self.options = options or Options(style=Style(numbered=True))
 
-    def retrieve(self, query: str) -> list[Passage]:
-        """The passages for a query, best first.
+    def retrieve(self, query: Query) -> list[Passage]:
+        """The passages for a question, or for the last one of a conversation, best first.
 
         Raises:
             EmptyQueryError: The query holds nothing visible.
         """
+        query = standalone(query)
         check_query(query)
         return [hit.passage for hit in self.retriever.retrieve(query, self.k)]
 
-    def context(self, query: str, options: Options | None = None) -> Context:
+    def context(self, query: Query, options: Options | None = None) -> Context:
         """What a generator should see for a query.
 
         Raises:
@@ -98,7 +101,7 @@ class Pipeline:
 
     def ask(
         self,
-        query: str,
+        query: Query,
         *,
         max_tokens: int = 256,
         options: Options | None = None,
@@ -107,7 +110,7 @@ class Pipeline:
         """Answer a query from the indexed text, with citations.
 
         Args:
-            query: The question.
+            query: The question, or a conversation that ends with it, as OpenAI's messages.
             max_tokens: Longest answer.
             options: Other options than the pipeline's, for this call.
             timeout: Seconds until the answer is due. What is left after retrieval is shared between
@@ -126,7 +129,7 @@ class Pipeline:
 
     async def aask(
         self,
-        query: str,
+        query: Query,
         *,
         max_tokens: int = 256,
         options: Options | None = None,
@@ -139,18 +142,18 @@ class Pipeline:
         text = await generator.agenerate(context, max_tokens=max_tokens, deadline=deadline)
         return _answer(text, context, {**spent, "generate": _since(start)})
 
-    def stream(self, query: str, *, max_tokens: int = 256) -> tuple[Context, Iterator[str]]:
+    def stream(self, query: Query, *, max_tokens: int = 256) -> tuple[Context, Iterator[str]]:
         """The context at once, and the answer piece by piece."""
         generator = self._generator()
         context = self.context(query)
         return context, generator.stream(context, max_tokens=max_tokens)
 
-    def ask_batch(self, queries: Iterable[str], *, max_tokens: int = 256) -> list[Answer]:
+    def ask_batch(self, queries: Iterable[Query], *, max_tokens: int = 256) -> list[Answer]:
         """`ask` for many queries; passages that they share are read once."""
         return [self.ask(query, max_tokens=max_tokens) for query in queries]
 
     def _prepare(
-        self, query: str, options: Options | None, deadline: Deadline
+        self, query: Query, options: Options | None, deadline: Deadline
     ) -> tuple[Context, dict[str, float]]:
         start = time.perf_counter()
         passages = self.retrieve(query)

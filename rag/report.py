@@ -35,6 +35,8 @@ def as_dict(context: Context) -> dict[str, Any]:
         "order": list(context.order),
         "passages": _passages(context),
         "nothing": _number(context.nothing, SCORE_DIGITS),
+        "confidence": _number(context.confidence, SCORE_DIGITS),
+        "nothing_relevant": context.nothing_relevant,
         "tokens_before": context.tokens_before,
         "tokens_after": context.tokens_after,
         "limit": context.limit,

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from foveate.blocks.passage import UnitKind  # noqa: TC001 - pydantic reads annotations
 
@@ -33,6 +41,20 @@ PassageIn = Annotated[
 ]
 
 
+class Part(BaseModel):
+    """A part of a message; those that are not text are left out."""
+
+    type: str
+    text: Text | None = None
+
+
+class Message(BaseModel):
+    """One turn, as in OpenAI's chat API; fields that we do not know are ignored."""
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: Text | list[Part] | None = None
+
+
 class CompressRequest(Strict):
     """A question, the passages that were retrieved for it, and how much of them may stay."""
 
@@ -51,7 +73,13 @@ class CompressRequest(Strict):
         }
     )
 
-    query: Text = Field(description="The question.")
+    query: Text | None = Field(None, description="The question; or give `messages`.")
+    messages: list[Message] | None = Field(
+        None,
+        min_length=1,
+        description="A conversation that ends with the question, in place of `query`: its last "
+        "user message is read with what it refers to.",
+    )
     passages: list[PassageIn] = Field(min_length=1, description="Texts, or objects with a text.")
     budget: BudgetField = Field(
         0.5,
@@ -76,6 +104,12 @@ class CompressRequest(Strict):
     titles: bool = Field(True, description="Put each title above its passage.")
     numbered: bool = Field(False, description="Put [n] before each passage, for citation.")
     include_dropped: bool = Field(False, description="List in `pieces` what was left out, too.")
+
+    @model_validator(mode="after")
+    def _one_question(self) -> CompressRequest:
+        if (self.query is None) == (self.messages is None):
+            raise PydanticCustomError("question", "give either `query` or `messages`")
+        return self
 
 
 class PieceOut(BaseModel):
@@ -106,11 +140,14 @@ class PassageOut(BaseModel):
 class CompressResponse(BaseModel):
     """The context, with the source of every character of it."""
 
+    query: str = Field(description="The question, as it was read.")
     context: str = Field(description="What the generator should see; the budget bounds it.")
     passages: list[PassageOut]
     pieces: list[PieceOut] = Field(description="In the request's order.")
     order: list[int] = Field(description="Indices of the passages in the context, first to last.")
     nothing: float = Field(description="How far the evidence says that no passage answers, 0 to 1.")
+    confidence: float = Field(description="The same turned round: 1 - nothing.")
+    nothing_relevant: bool = Field(description="Whether so little was found that none may answer.")
     tokens_before: int = Field(description="Tokens of all passages, whole.")
     tokens_after: int = Field(description="Tokens of the context.")
     limit: int = Field(description="Tokens that were allowed.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request, Response
 
+from foveate.blocks.conversation import standalone
 from foveate.blocks.passage import Passage, as_passages
 from foveate.rag.engine import Options
 from foveate.rag.render import Style
@@ -40,7 +41,7 @@ async def compress(
 ) -> CompressResponse:
     """Cut passages down to what the query needs, verbatim, within a hard token budget."""
     call = Call(
-        body.query,
+        _query(body),
         as_passages(_passage(passage) for passage in body.passages),
         Options(
             budget=budget_of(body.budget),
@@ -59,6 +60,12 @@ async def compress(
     return _response(served.context, timings, include_dropped=body.include_dropped)
 
 
+def _query(body: CompressRequest) -> str:
+    if body.query is not None:
+        return body.query
+    return standalone([message.model_dump() for message in body.messages or ()])
+
+
 def _passage(passage: InputPassage) -> Passage:
     return Passage(passage.text, passage.id or "", passage.title or "", passage.metadata)
 
@@ -74,11 +81,14 @@ def _response(
 ) -> CompressResponse:
     pieces = context.pieces if include_dropped else context.kept
     return CompressResponse(
+        query=context.query,
         context=context.text,
         passages=_passages(context),
         pieces=[_piece(context, piece) for piece in pieces],
         order=list(context.order),
         nothing=context.nothing,
+        confidence=context.confidence,
+        nothing_relevant=context.nothing_relevant,
         tokens_before=context.tokens_before,
         tokens_after=context.tokens_after,
         limit=context.limit,

@@ -448,3 +448,28 @@ def test_names_take_underscores_for_dashes(name: str) -> None:
 def test_what_is_no_scorer_is_refused(scorer: Any) -> None:
     with pytest.raises(InputError, match="give a name"):
         Engine(None, scorer=scorer)
+
+
+def test_a_conversation_is_read_by_its_last_question_and_what_that_refers_to() -> None:
+    talk = [
+        {"role": "user", "content": "When did the harbour freeze?"},
+        {"role": "assistant", "content": "In March 1947."},
+        {"role": "user", "content": "How long was it?"},
+    ]
+    engine = Engine(None, scorer="lexical")
+    context = engine.compress(talk, PASSAGES, options(8))
+    assert context.query == "When did the harbour freeze?\nMarch 1947\nHow long was it?"
+    assert "The harbour froze" in context.text
+    (batched,) = engine.compress_batch([(talk, PASSAGES)], options(8))
+    assert batched.text == context.text
+
+
+def test_a_context_says_whether_anything_relevant_was_found(engine: Engine) -> None:
+    lexical = Engine(None, scorer="lexical")
+    found = lexical.compress("harbour", PASSAGES, options(8))
+    assert not found.nothing_relevant
+    assert found.confidence == 1.0
+    lost = lexical.compress("xyzzy", PASSAGES, options(8))
+    assert lost.nothing_relevant
+    assert lost.to_dict()["nothing_relevant"] is True
+    assert lost.to_dict()["confidence"] == 0.0

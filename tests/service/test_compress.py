@@ -199,3 +199,32 @@ async def test_refused_requests_never_reach_the_engine(
         for wanted in (body(query=" "), body(budget=0), body(scorer="oracle"), {"query": QUERY}):
             assert (await client.post("/v1/compress", json=wanted)).is_client_error
     assert gate.came == []
+
+
+async def test_a_conversation_can_stand_for_the_query(running: Running) -> None:
+    talk = [
+        {"role": "user", "content": "Which town has a bridge over the Tay?", "name": "ann"},
+        {"role": "assistant", "content": "Dundee has."},
+        {"role": "user", "content": [{"type": "text", "text": "When was it opened?"}]},
+    ]
+    asked = {**body(messages=talk), "query": None}
+    async with running() as client:
+        answer = (await client.post("/v1/compress", json=asked)).raise_for_status().json()
+        both = await client.post("/v1/compress", json=body(messages=talk))
+        neither = await client.post("/v1/compress", json={**body(), "query": None})
+        silent = await client.post("/v1/compress", json={**asked, "messages": talk[:2]})
+    assert answer["query"].startswith("Which town has a bridge over the Tay?")
+    assert answer["query"].endswith("When was it opened?")
+    assert "opened in 1887" in answer["context"]
+    for refusal in (both, neither):
+        assert refusal.status_code == 422
+        assert "either `query` or `messages`" in refusal.json()["error"]["message"]
+    assert silent.status_code == 200  # what the assistant said last does not count
+
+
+async def test_it_says_whether_anything_was_found(running: Running) -> None:
+    async with running() as client:
+        found = (await client.post("/v1/compress", json=body())).json()
+        lost = (await client.post("/v1/compress", json=body(query="xyzzy plugh"))).json()
+    assert (found["nothing_relevant"], lost["nothing_relevant"]) == (False, True)
+    assert (found["confidence"], lost["confidence"]) == (1.0, 0.0)
