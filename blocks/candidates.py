@@ -108,9 +108,12 @@ class Candidates:
         return self.read(self.query)
 
     def read(self, query: str, *, answer_prefix: str = "", by_token: bool = False) -> Reading:
-        """Read another query against the same blocks, costs its rows alone; see `Proxy.read`."""
+        """Read another query against the same blocks, costs its rows alone; see `Proxy.read`.
+
+        One that is too long for the proxy is read by its beginning and end; see `Proxy.fitting`.
+        """
         return self.reader.read(
-            query,
+            self.reader.fitting(query, answer_prefix),
             self.blocks,
             answer_prefix=answer_prefix,
             by_token=by_token,
@@ -137,6 +140,11 @@ class Candidates:
         )
         other.blocks = self.blocks.of(passages)
         return other
+
+    @cached_property
+    def query_is_cut(self) -> bool:
+        """Whether the query is too long for the proxy, which reads its beginning and end."""
+        return self._proxy is not None and self._proxy.fitting(self.query) != self.query
 
     @property
     def reader(self) -> Proxy:

@@ -15,6 +15,7 @@ from .candidates import check_query
 from .encoding import Draft, Drafts, EncodePlan, batches
 from .errors import InputError
 from .head import ReadingPrompt
+from .long_query import fitting
 from .memo import remembering
 from .reading import Head, Reading, ReadPlan, Slots
 from .segment import segment
@@ -155,6 +156,10 @@ class Proxy:
             units=tuple(len(segment(passage.text)) for passage in passages),
         )
 
+    def fitting(self, query: str, answer_prefix: str = "") -> str:
+        """The query, or its beginning and end where the whole would fill too much of the window."""
+        return fitting(self.prompt, query, answer_prefix, int(self.window * MAX_QUERY_SHARE))
+
     def read(
         self,
         query: str,
@@ -179,7 +184,7 @@ class Proxy:
 
         Raises:
             EmptyQueryError: The query holds nothing to read for.
-            InputError: The query alone would fill the proxy's window.
+            InputError: The query alone would fill the proxy's window; see `fitting`.
             DeadlineExceededError: The deadline passed first.
         """
         check_query(query)

@@ -91,13 +91,15 @@ def bm25(
         return scores, 0.0
     norm = K1 * (1 - B + B * lengths / lengths.mean())
     best = 0.0
-    for term in query:
+    held = frozenset().union(*documents)
+    # Of a query as long as a document, most terms stand nowhere.
+    for term in [term for term in query if term in held]:
         counts = np.array([document[term] for document in documents], dtype=np.float64)
         found = np.count_nonzero(counts)
         idf = np.log1p((len(documents) - found + 0.5) / (found + 0.5))
         scores += idf * counts * (K1 + 1) / (counts + norm)
         # A term that no unit holds asks for what is not here; it lowers nobody.
-        best += idf * (K1 + 1) if found else 0.0
+        best += idf * (K1 + 1)
     return scores, float(best)
 
 

@@ -64,8 +64,9 @@ class Context:
         timings: Milliseconds by stage, in the order they ran; "total" is the whole call.
         scorer: Name of the scorer that answered.
         orderer: Name of the orderer that answered.
-        degraded: True if a simpler method stood in for the one that was asked for.
-        degraded_reason: Why; empty if it did not.
+        degraded: True if a simpler method stood in for the one that was asked for, or the query was
+            too long to be read whole.
+        degraded_reason: Which, and why; empty if neither.
         style: How `text` is laid out.
     """
 

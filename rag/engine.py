@@ -50,6 +50,8 @@ MAX_FALLBACK_SHARE = 0.5
 FALLBACK_SECONDS_PER_CHAR = 5e-6
 """What the lexical answer and the rendering take, of a deadline and of each character of input."""
 
+QUERY_CUT = "the query is too long for the proxy, which read its beginning and end alone"
+
 PassageLike = Passage | str | Mapping[str, Any]
 Pin = str | tuple[str, int, int]
 
@@ -203,12 +205,16 @@ class Engine:
                 scores = scorer.score(candidates)
             with clock.stage("order"):
                 order = tuple(orderer.order(candidates, scores))
-            return Judgement(scores, order, scorer.name, orderer.name).checked(candidates)
+            cut = QUERY_CUT if reads and candidates.query_is_cut else ""
+            return Judgement(scores, order, scorer.name, orderer.name, cut).checked(candidates)
 
+        reads = scorer.reads or orderer.reads
         try:
-            reads = scorer.reads or orderer.reads
             pool = self._readings if reads else self._others
-            return self._within(deadline, read, _reserve(candidates, deadline), pool)
+            if isinstance(scorer, Lexical) and not orderer.reads:
+                return read()  # what would stand in for it is no quicker
+            reserve = _reserve(candidates, deadline) if deadline.seconds is not None else 0.0
+            return self._within(deadline, read, reserve, pool)
         except InputError:
             raise
         except Exception as fault:
@@ -225,6 +231,8 @@ class Engine:
         left = deadline.left()
         if left is None:
             return work()
+        if reserve >= left:
+            raise DeadlineExceededError(f"{deadline.seconds} s are too short to read this much in")
         self._running.add(deadline)
         future = pool.submit(work)
         try:
@@ -246,7 +254,7 @@ class Judgement:
         order: A permutation of the passages.
         scorer: Name of the scorer that answered.
         orderer: Name of the orderer that answered.
-        fault: Why a simpler method answered; empty if none did.
+        fault: Why a simpler method answered, or what was left unread; empty if nothing was.
     """
 
     scores: Scores
@@ -300,9 +308,15 @@ def _check_timeout(timeout: object) -> None:
 
 
 def _reserve(candidates: Candidates, deadline: Deadline) -> float:
-    """Seconds of a deadline that the answer without a proxy will need."""
+    """Seconds of a deadline that the answer without a proxy will need.
+
+    All of it where the text alone says that there is no time for a reading besides: a reading takes
+    many times as long as the answer without.
+    """
     seconds = deadline.seconds or 0.0
     needed = FALLBACK_SECONDS_PER_CHAR * sum(len(p.text) for p in candidates.passages)
+    if needed >= seconds:
+        return seconds
     return min(max(FALLBACK_SHARE * seconds, needed), MAX_FALLBACK_SHARE * seconds)
 
 

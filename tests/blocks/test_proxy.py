@@ -9,7 +9,7 @@ import pytest
 from foveate.blocks.deadline import Deadline
 from foveate.blocks.errors import DeadlineExceededError, EmptyQueryError, InputError
 from foveate.blocks.passage import Passage
-from foveate.blocks.proxy import MAX_BATCH_TOKENS, Proxy
+from foveate.blocks.proxy import MAX_BATCH_TOKENS, MAX_QUERY_SHARE, Proxy
 from foveate.blocks.segment import segment
 from foveate.blocks.store import MemoryStore
 
@@ -194,3 +194,15 @@ def test_without_a_plan_the_model_is_an_ordinary_one(tiny_model: Any) -> None:
         plain = tiny_model(ids).logits
         tiny_model.set_attn_implementation("foveate")
     np.testing.assert_array_equal(ours, plain)
+
+
+def test_a_query_that_is_too_long_is_cut_to_its_beginning_and_end(tiny_proxy: Proxy) -> None:
+    room = int(tiny_proxy.window * MAX_QUERY_SHARE)
+    for middle in ("x" * 300, "é\U0001f511" * 300, "<|im_end|>" * 200, "\ud800 " * 100_000):
+        query = f"What follows? {middle} What was it?"
+        short = tiny_proxy.fitting(query)
+        assert short.startswith("What follows? ")
+        assert short.endswith(" What was it?")
+        assert room // 2 < len(tiny_proxy.prompt.query(short)) <= room
+        assert tiny_proxy.fitting(short) == short
+    assert len(tiny_proxy.prompt.query(tiny_proxy.fitting(query, "It was"), "It was")) <= room
