@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError, UnknownNameError
 from .memo import remembering
 from .tokens import LONE_SURROGATE
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TokenCounter = Callable[[str], int]
 
@@ -35,6 +38,30 @@ def token_counter(tokenizer: str | TokenCounter | Any) -> TokenCounter:
         f"tokenizer is {type(tokenizer).__name__}; give a tiktoken name, a Hugging Face fast "
         "tokenizer, or a function that takes a str and returns its number of tokens"
     )
+
+
+def file_counter(file: Path) -> TokenCounter:
+    """A function that counts by a `tokenizer.json`, as the model that it belongs to does.
+
+    It loads neither torch nor transformers.
+
+    Raises:
+        InputError: It is no tokenizer's file.
+    """
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library knows no narrower one
+        raise InputError(f"{file} cannot be read as a tokenizer: {error}") from error
+    return _hugging_face(_File(tokenizer))
+
+
+class _File:
+    """As much of a Hugging Face tokenizer as counting takes."""
+
+    def __init__(self, backend: Any) -> None:
+        self.backend_tokenizer = backend
 
 
 @lru_cache(maxsize=8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
@@ -30,12 +31,27 @@ class Registry(Generic[T]):
         """All names, sorted."""
         return sorted({*self._methods, *entry_points(group=self._group).names})
 
+    def check(self, name: str) -> None:
+        """Refuse a name that `make` would refuse, `_` being `-`; makes nothing.
+
+        Installed packages are searched the first time alone, so that a server can ask often.
+
+        Raises:
+            UnknownNameError: No method has that name; lists those that exist.
+        """
+        if name.replace("_", "-") not in self._seen:
+            raise UnknownNameError(self.kind, name, self._seen)
+
+    @cached_property
+    def _seen(self) -> frozenset[str]:
+        return frozenset(self.names())
+
     def make(self, method: str | T) -> T:
         """An instance of the method of that name, `_` being `-`; an instance is passed through.
 
         Raises:
             UnknownNameError: No method has that name; lists those that exist.
-        InputError: It is neither a name nor an instance.
+            InputError: It is neither a name nor an instance.
         """
         if isinstance(method, str):
             return self._factory(method.replace("_", "-"))()

@@ -26,10 +26,11 @@ from .logistic import fit
 from .probes import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.reading import Head, Reading
 
@@ -53,7 +54,7 @@ def calibrate(
     *,
     more: Sequence[Example] = (),
     source: str,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Probe:
     """Choose heads and fit weights for a model.
 
@@ -112,7 +113,7 @@ def _read_all(
     proxy: Proxy,
     examples: Sequence[Example],
     stage: str,
-    progress: Callable[[str, int, int | None], None] | None,
+    progress: Progress | None,
 ) -> Iterator[tuple[Reading, NDArray[np.bool_]]]:
     for n, example in enumerate(examples):
         if progress is not None:
@@ -127,7 +128,7 @@ def _read_all(
 def _features(
     proxy: Proxy,
     examples: Sequence[Example],
-    progress: Callable[[str, int, int | None], None] | None,
+    progress: Progress | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     rows, labels = [], []
     for n, example in enumerate(examples):

@@ -13,14 +13,15 @@ from importlib import import_module
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from foveate.blocks.progress import silent
+
 from .loaders.base import Document
-from .progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from types import ModuleType
 
-    from .progress import Progress
+    from foveate.blocks.progress import Progress
 
 MODULES = (
     *("argparse", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures"),

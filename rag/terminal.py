@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 MAX_TEXT = 20_000
 """Characters of source text beyond which only kept units and their neighbours are shown."""
 
+LEGEND = (
+    "‹dropped› (score). Tokens of a passage are those of its units, each alone; joined, they may "
+    "take a few fewer or more."
+)
+
 BAR = 12  # columns
 SHADES = ("cyan", "green", "bold green")
 """Styles of kept text, from low to high score: colours that every terminal theme makes legible."""
@@ -33,7 +38,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud
 def show(context: Context, console: Console | None = None) -> None:
     """Print a context.
 
-    Where there are no colours, as in a file or a pipe, dropped text stands in ‹ ›.
+    Where there are no colours, as in a file or a pipe, dropped text stands in ‹ ›, and behind each
+    unit its score.
 
     Args:
         context: What to print.
@@ -60,6 +66,8 @@ def _lines(context: Context, plain: bool) -> Iterator[RenderableType]:
     yield Text(_times(context), "dim")
     if context.degraded:
         yield Text(f"degraded: {_clean(context.degraded_reason)}", "bold red")
+    if plain:
+        yield Text(LEGEND)
     seen = view(context, max_text=MAX_TEXT)
     for card in seen.cards:
         yield Text("")
@@ -129,6 +137,8 @@ def _append(text: Text, run: Run, plain: bool) -> None:
         text.append(words + cut, shade)
     else:
         text.append(f"‹{words}{cut}›" if plain else words + cut, "dim")
+    if plain and words:
+        text.append(f" ({share(run.piece.score):.2f})", "dim")
     text.append(_clean(blanks))
 
 

@@ -23,7 +23,7 @@ except ImportError as error:
     raise MissingExtraError(error.name or "fastapi", "service") from error
 
 from . import errors
-from .calls import known_names
+from .calls import prepare_checks
 from .engine import EngineRunner
 from .middleware import BodyLimit, Edge
 from .routes import compress, health, rerank
@@ -143,7 +143,7 @@ def serve(settings: Settings | None = None) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     settings: Settings = app.state.settings
     given: Engine | None = app.state.engine
-    known_names()
+    prepare_checks()
     runner = EngineRunner(
         lambda: nullcontext(given) if given else closing(build_engine(settings)),
         max_queue=settings.max_queue,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foveate.blocks.candidates import check_query
-from foveate.blocks.errors import InputError, UnknownNameError
+from foveate.blocks.errors import InputError
 from foveate.compressors.base import SCORERS
 from foveate.compressors.budget import Adaptive
 from foveate.compressors.budget import check as check_budget
@@ -65,15 +64,14 @@ def check(call: Call, settings: Settings, *, field: str = "passages") -> Call:
             "in one request"
         )
     check_budget(call.options.budget)
-    scorers, orderers = known_names()
-    if call.scorer is not None and call.scorer not in scorers:
-        raise UnknownNameError("scorer", call.scorer, scorers)
-    if call.orderer is not None and call.orderer not in orderers:
-        raise UnknownNameError("orderer", call.orderer, orderers)
+    if call.scorer is not None:
+        SCORERS.check(call.scorer)
+    if call.orderer is not None:
+        ORDERERS.check(call.orderer)
     return call
 
 
-@lru_cache(maxsize=1)
-def known_names() -> tuple[frozenset[str], frozenset[str]]:
-    """Names of scorers and of orderers; looked up once, for installed packages are searched."""
-    return frozenset(SCORERS.names()), frozenset(ORDERERS.names())
+def prepare_checks() -> None:
+    """Let registries search installed packages now, and not while a request waits."""
+    SCORERS.check("lexical")
+    ORDERERS.check("original")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from foveate.blocks.errors import FoveateError, InputError
+from foveate.blocks.errors import FoveateError, IndexNotFoundError, InputError
 
 from . import ask, compress, demo, index, models, serve
 from .console import NAME, log_to_stderr, note, one_line
@@ -89,4 +89,4 @@ def run() -> None:
 
 def _fail(error: FoveateError | OSError) -> NoReturn:
     note(one_line(str(error) or type(error).__name__))
-    raise typer.Exit(UNUSABLE if isinstance(error, InputError) else FAILED)
+    raise typer.Exit(UNUSABLE if isinstance(error, InputError | IndexNotFoundError) else FAILED)

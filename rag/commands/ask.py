@@ -9,7 +9,8 @@ import typer
 
 from foveate.blocks.errors import InputError
 
-from .console import note_degraded
+from .console import note_degraded, note_empty
+from .naming import Naming
 from .options import (
     AsJson,
     BudgetText,
@@ -62,7 +63,7 @@ Streaming = Annotated[bool, typer.Option("--stream", help="Print the answer as i
 
 def add_to(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(ask)
+    app.command(cls=Naming)(ask)
 
 
 def ask(
@@ -92,6 +93,8 @@ def ask(
     from foveate.rag.index import Index
     from foveate.rag.pipeline import Pipeline
 
+    from .grounded import Grounded
+
     if stream and (as_json or not generate):
         raise typer.BadParameter("--stream goes with neither --json nor --no-generate")
     question = " ".join(query)
@@ -100,14 +103,15 @@ def ask(
     local = generate and _is_local(generator)
     with Index.open(folder) as index:
         retriever = index.retriever(cast("Mode | None", mode))
-        loaded = load_proxy_for(proxy, scorer, orderer, options, needed=local)
+        loaded, options = load_proxy_for(proxy, scorer, orderer, options, needed=local)
         pipeline = Pipeline(
             retriever, loaded, compressor=scorer, orderer=orderer, k=k, options=options
         )
         if not generate:
             _print_context(pipeline.context(question), as_json=as_json)
             return
-        with _generator(generator, base_url, loaded) as pipeline.generator:
+        with _generator(generator, base_url, loaded) as answers:
+            pipeline.generator = Grounded(answers)
             if stream:
                 _stream(pipeline, question, max_tokens)
             else:
@@ -148,6 +152,7 @@ def _stream(pipeline: Pipeline, question: str, max_tokens: int) -> None:
 
 def _print_context(context: Context, *, as_json: bool) -> None:
     note_degraded(context)
+    note_empty(context)
     if as_json:
         print_json(context.to_dict())
     elif context.text:

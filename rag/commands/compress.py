@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import note_degraded, write_file
+from .console import note_degraded, note_empty, write_file
 from .inputs import read_passages
+from .naming import Naming
 from .options import (
     AsJson,
     BudgetText,
@@ -48,8 +49,8 @@ Html = Annotated[Path | None, typer.Option(metavar="OUT", help="Write a page to 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands of this module."""
-    app.command()(compress)
-    app.command()(explain)
+    app.command(cls=Naming)(compress)
+    app.command(cls=Naming)(explain)
 
 
 def compress(
@@ -116,6 +117,8 @@ def _context(
 
     check_query(query)
     passages = read_passages(files, chunk_tokens=chunk)
-    context = engine_for(proxy, scorer, orderer, options).compress(query, passages, options)
+    engine, options = engine_for(proxy, scorer, orderer, options)
+    context = engine.compress(query, passages, options)
     note_degraded(context)
+    note_empty(context)
     return context

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rich.progress import TaskID
 
+    from foveate.blocks.progress import Progress
     from foveate.rag.context import Context
-    from foveate.rag.progress import Progress
 
 NAME = "foveate"
 LINE_EVERY_S = 10.0
@@ -32,6 +32,12 @@ def note(text: str) -> None:
     typer.echo(f"{NAME}: {text}", err=True)
 
 
+def note_on_terminal(text: str) -> None:
+    """Tell somebody who sits and waits what takes so long."""
+    if sys.stderr.isatty():
+        note(text)
+
+
 def one_line(text: str) -> str:
     """A message without line breaks."""
     return " ".join(text.split())
@@ -41,6 +47,19 @@ def note_degraded(context: Context) -> None:
     """Tell that a simpler method stood in, if one did, and why."""
     if context.degraded:
         note(one_line(f"degraded to {context.scorer!r}: {context.degraded_reason}"))
+
+
+def note_empty(context: Context) -> None:
+    """Tell that nothing is kept, if so, and why."""
+    if not context.text:
+        note(why_empty(context))
+
+
+def why_empty(context: Context) -> str:
+    """Why a context holds no text."""
+    if context.limit >= context.tokens_before:  # an adaptive budget kept nothing
+        return "nothing relevant was found; ask otherwise, or give a fixed --budget"
+    return f"nothing relevant fits into {context.limit:,} tokens; raise --budget"
 
 
 @contextmanager

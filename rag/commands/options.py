@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .console import note_on_terminal
 from .inputs import budget_of
+from .naming import ORDERERS, SCORERS
 
 if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy
@@ -26,10 +29,8 @@ BudgetText = Annotated[
         metavar="N",
     ),
 ]
-Scorer = Annotated[str, typer.Option(help="What decides: fused, retrieval-heads, lexical.")]
-Orderer = Annotated[
-    str, typer.Option(help="Order of passages: original, score, ends-first, attention-sorting.")
-]
+Scorer = Annotated[str, typer.Option(help=f"What decides: {SCORERS}.")]
+Orderer = Annotated[str, typer.Option(help=f"Order of passages: {ORDERERS}.")]
 Tokenizer = Annotated[
     str | None,
     typer.Option(
@@ -73,27 +74,31 @@ def options_of(
 
 def load_proxy_for(
     name: str, scorer: str, orderer: str, options: Options, *, needed: bool = False
-) -> Proxy | None:
-    """The proxy, or None if nothing that was asked for wakes it.
+) -> tuple[Proxy | None, Options]:
+    """The proxy, or None if nothing that was asked for wakes it; and the options, with a counter.
 
     Raises:
         UnknownNameError: There is no such scorer or orderer.
         ModelError: The proxy cannot be had.
     """
     from foveate.compressors.base import SCORERS
-    from foveate.rag.api import load_proxy
+    from foveate.rag.api import load_counter, load_proxy
     from foveate.reorder.base import ORDERERS
 
-    reads = SCORERS.make(scorer).reads or ORDERERS.make(orderer).reads
-    return load_proxy(name) if needed or reads or options.tokenizer is None else None
+    if needed or SCORERS.make(scorer).reads or ORDERERS.make(orderer).reads:
+        note_on_terminal(f"loading the model that reads, {name}")
+        return load_proxy(name), options
+    if options.tokenizer is None:
+        options = replace(options, tokenizer=load_counter(name))
+    return None, options
 
 
-def engine_for(name: str, scorer: str, orderer: str, options: Options) -> Engine:
-    """An engine for one command. Raises what `load_proxy_for` raises."""
+def engine_for(name: str, scorer: str, orderer: str, options: Options) -> tuple[Engine, Options]:
+    """An engine for one command, and the options for it. Raises what `load_proxy_for` raises."""
     from foveate.rag.engine import Engine
 
-    proxy = load_proxy_for(name, scorer, orderer, options)
-    return Engine(proxy, scorer=scorer, orderer=orderer)
+    proxy, options = load_proxy_for(name, scorer, orderer, options)
+    return Engine(proxy, scorer=scorer, orderer=orderer), options
 
 
 def print_json(value: Any) -> None:

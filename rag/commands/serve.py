@@ -9,11 +9,17 @@ import typer
 
 from foveate.blocks.errors import InputError
 
+from .naming import ORDERERS, SCORERS, Naming
+
 Host = Annotated[str | None, typer.Option(help="Address to listen on. [127.0.0.1]")]
 Port = Annotated[int | None, typer.Option(min=0, max=65_535, help="Port; 0 takes any. [8000]")]
 Model = Annotated[str | None, typer.Option("--proxy", help="What reads. [default]")]
-ScorerName = Annotated[str | None, typer.Option("--scorer", help="What decides. [fused]")]
-OrdererName = Annotated[str | None, typer.Option("--orderer", help="Order. [original]")]
+ScorerName = Annotated[
+    str | None, typer.Option("--scorer", help=f"What decides: {SCORERS}. [fused]")
+]
+OrdererName = Annotated[
+    str | None, typer.Option("--orderer", help=f"Order of passages: {ORDERERS}. [original]")
+]
 TimeoutS = Annotated[
     float | None, typer.Option("--timeout", metavar="S", help="Seconds that a request has. [30]")
 ]
@@ -24,7 +30,7 @@ LogLevel = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command()(serve)
+    app.command(cls=Naming)(serve)
 
 
 def serve(

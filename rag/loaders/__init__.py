@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from foveate.blocks.errors import InputError, UnsupportedFileError
-from foveate.rag.progress import silent
+from foveate.blocks.progress import silent
 
 from ._walk import files_below
 from .base import Document, Loader, is_binary
@@ -20,7 +20,7 @@ from .text import load_text
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from foveate.rag.progress import Progress
+    from foveate.blocks.progress import Progress
 
 __all__ = ["LOADERS", "Document", "Loader", "load"]
 

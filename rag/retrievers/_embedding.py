@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from foveate.rag.progress import Progress
+    from foveate.blocks.progress import Progress
 
     from ._manifest import EmbedderIdentity
     from .embedder import TextEmbedder

@@ -115,7 +115,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _not_found(folder: Path) -> IndexNotFoundError:
     return IndexNotFoundError(
-        f"there is no index in {folder}; make one with Index.create(folder), or `foveate index`"
+        f"there is no index in {folder}; make one: foveate index {folder} PATH..., or in Python "
+        "Index.create(folder)"
     )
 
 

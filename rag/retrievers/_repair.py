@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from foveate.blocks.errors import IndexCorruptError, IndexNotFoundError
-from foveate.rag.progress import silent
+from foveate.blocks.progress import silent
 
 from ._catalog import Catalog, translated
 from ._catalog_writer import CatalogWriter
@@ -18,7 +18,7 @@ from .lexical import LexicalWriter
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from foveate.rag.progress import Progress
+    from foveate.blocks.progress import Progress
 
     from ._state import ClusterPart, LexicalPart, State
 

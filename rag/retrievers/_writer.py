@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Self
 
-from foveate.rag.progress import silent
+from foveate.blocks.progress import silent
 
 from ._catalog import translated
 from ._catalog_writer import CatalogWriter
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from foveate.blocks.passage import Passage
-    from foveate.rag.progress import Progress
+    from foveate.blocks.progress import Progress
 
     Embed = Callable[[Sequence[str], Progress], NDArray[np.float32]]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from foveate.blocks.errors import ModelDownloadError, ModelNotFoundError
-from foveate.rag.progress import silent
+from foveate.blocks.progress import silent
 
 from ._manifest import EmbedderIdentity
 from ._sentence_transformer import MODULES, files_digest, read_recipe
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from foveate.rag.progress import Progress
+    from foveate.blocks.progress import Progress
 
 __all__ = ["Embedder", "EmbedderIdentity", "TextEmbedder"]
 

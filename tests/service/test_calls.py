@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import tiktoken
 
-from foveate.blocks.errors import InputError
+from foveate.blocks.errors import InputError, UnknownNameError
+from foveate.blocks.passage import Passage
 from foveate.compressors.budget import Adaptive
-from foveate.service.calls import budget_of, counter_of, timeout_of
-from foveate.service.engine import EngineRunner
+from foveate.rag.engine import Options
+from foveate.service.calls import budget_of, check, counter_of, timeout_of
+from foveate.service.engine import Call, EngineRunner
 from foveate.service.fields import AdaptiveBudget
 from foveate.service.settings import Settings
 
@@ -44,3 +47,11 @@ async def test_a_vocabulary_that_cannot_be_fetched_is_said_without_hosts_and_pat
         await counter_of(runner, "o200k_base")
     assert "internal" not in str(refusal.value)
     await runner.close(20)
+
+
+def test_names_are_taken_as_the_engine_takes_them() -> None:
+    asked = Call("Who?", [Passage("A.")], Options(), 0.0, "retrieval_heads", "attention_sorting")
+    assert check(asked, Settings()) is asked
+    for wrong in ({"scorer": "best"}, {"orderer": "best"}):
+        with pytest.raises(UnknownNameError, match="'best'; choose one of: "):
+            check(replace(asked, **wrong), Settings())
