@@ -10,7 +10,8 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
-    model_validator,
+    ValidationInfo,
+    field_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -73,12 +74,14 @@ class CompressRequest(Strict):
         }
     )
 
-    query: Text | None = Field(None, description="The question; or give `messages`.")
     messages: list[Message] | None = Field(
         None,
         min_length=1,
         description="A conversation that ends with the question, in place of `query`: its last "
         "user message is read with what it refers to.",
+    )
+    query: Text | None = Field(
+        None, validate_default=True, description="The question; or give `messages`."
     )
     passages: list[PassageIn] = Field(min_length=1, description="Texts, or objects with a text.")
     budget: BudgetField = Field(
@@ -105,11 +108,13 @@ class CompressRequest(Strict):
     numbered: bool = Field(False, description="Put [n] before each passage, for citation.")
     include_dropped: bool = Field(False, description="List in `pieces` what was left out, too.")
 
-    @model_validator(mode="after")
-    def _one_question(self) -> CompressRequest:
-        if (self.query is None) == (self.messages is None):
+    @field_validator("query")
+    @classmethod
+    def _one_question(cls, query: str | None, given: ValidationInfo) -> str | None:
+        # A conversation of another shape is missing in `given`, and refused for itself.
+        if "messages" in given.data and (query is None) == (given.data["messages"] is None):
             raise PydanticCustomError("question", "give either `query` or `messages`")
-        return self
+        return query
 
 
 class PieceOut(BaseModel):

@@ -44,8 +44,12 @@ def one_line(text: str) -> str:
 
 
 def note_degraded(context: Context) -> None:
-    """Tell that a simpler method stood in, if one did, and why."""
-    if context.degraded:
+    """Tell that a simpler method stood in, if one did, and why; or what was left unread."""
+    from foveate.rag.engine import QUERY_CUT
+
+    if context.degraded_reason == QUERY_CUT:
+        note(QUERY_CUT)
+    elif context.degraded:
         note(one_line(f"degraded to {context.scorer!r}: {context.degraded_reason}"))
 
 

@@ -21,7 +21,9 @@ def body(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "param", "message"),
     [
-        ({"query": None}, "query", "valid string"),
+        ({"query": None}, "query", "give either `query` or `messages`"),
+        ({"query": 7}, "query", "valid string"),
+        ({"query": None, "messages": [{"content": "a"}]}, "messages.0.role", "Field required"),
         ({"passages": []}, "passages", "at least 1 item"),
         ({"passages": ["a", {"txt": "b"}]}, "passages.1.text", "Field required"),
         ({"passages": ["a", 7]}, "passages.1", "valid dictionary"),

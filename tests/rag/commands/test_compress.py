@@ -175,3 +175,11 @@ def test_an_empty_context_is_explained(compress: Run) -> None:
     assert result.stderr == "foveate: nothing relevant fits into 2 tokens; raise --budget\n"
     lost = compress("--budget", "adaptive", stdin=LUNCH, query="xyzzy")
     assert "nothing relevant was found" in lost.stderr
+
+
+def test_a_query_too_long_to_be_read_is_said(run: Run, model: Path) -> None:
+    query = "rotate a key " * 100
+    result = run("compress", "-q", query, "--proxy", model, "-b", "40", stdin=KEYS)
+    assert result.exit_code == 0
+    *_, note = result.stderr.splitlines()
+    assert note.startswith("foveate: the query is too long for the proxy")
