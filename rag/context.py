@@ -68,6 +68,7 @@ class Context:
             too long to be read whole.
         degraded_reason: Which, and why; empty if neither.
         style: How `text` is laid out.
+        untitled: Passages whose title was left out, for there was no room for it.
     """
 
     query: str
@@ -86,6 +87,7 @@ class Context:
     degraded: bool = False
     degraded_reason: str = ""
     style: Style = field(default_factory=Style)
+    untitled: frozenset[int] = frozenset()
 
     @property
     def kept(self) -> tuple[Piece, ...]:
@@ -166,7 +168,8 @@ class Context:
 
     def title(self, index: int) -> str:
         """The header that stands above a passage in `text`."""
-        return header(self.passages[index], index, self.style)
+        titled = index not in self.untitled
+        return header(self.passages[index], index, self.style, titled=titled)
 
     def __repr__(self) -> str:
         degraded = f", degraded: {self.degraded_reason}" if self.degraded else ""

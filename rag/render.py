@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from foveate.blocks.passage import Passage
 
@@ -35,6 +35,7 @@ def render(
     kept: Mapping[int, Sequence[Span]],
     order: Sequence[int],
     style: Style,
+    untitled: Collection[int] = (),
 ) -> str:
     """The context as text.
 
@@ -43,16 +44,18 @@ def render(
         kept: For each kept passage, its kept spans, sorted and disjoint.
         order: Indices of the kept passages, first to last.
         style: Layout.
+        untitled: Passages whose title is left out all the same.
     """
     return SEPARATOR.join(
-        header(passages[i], i, style) + excerpt(passages[i].text, kept[i]) for i in order
+        header(passages[i], i, style, titled=i not in untitled) + excerpt(passages[i].text, kept[i])
+        for i in order
     )
 
 
-def header(passage: Passage, index: int, style: Style) -> str:
-    """What stands above a passage; empty if the style asks for nothing."""
+def header(passage: Passage, index: int, style: Style, *, titled: bool = True) -> str:
+    """What stands above a passage; empty if the style asks for nothing, or has it left out."""
     number = f"[{index + 1}] " if style.numbered else ""
-    title = f"{passage.title}\n" if style.titles and passage.title else ""
+    title = f"{passage.title}\n" if titled and style.titles and passage.title else ""
     return number + title
 
 

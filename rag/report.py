@@ -49,6 +49,7 @@ def as_dict(context: Context) -> dict[str, Any]:
         "degraded": context.degraded,
         "degraded_reason": context.degraded_reason,
         "style": {"titles": context.style.titles, "numbered": context.style.numbered},
+        "untitled": sorted(context.untitled),
     }
 
 

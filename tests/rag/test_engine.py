@@ -431,7 +431,21 @@ def test_a_dropped_unit_says_whether_it_was_too_long_or_too_little_relevant(
     long = "The harbour froze and the harbour froze again and again until the harbour was full. "
     context = engine.compress("harbour froze", [long + "Ice came. Bread rose."], options(5))
     reasons = {context.piece_text(p).split()[0]: p.reason for p in context.dropped}
-    assert reasons["The"] == "does not fit beside what is more relevant"
+    assert reasons["The"] == "longer than the budget allows"
+    assert set(reasons.values()) == {
+        "longer than the budget allows",
+        "says next to nothing, and what is relevant does not fit",
+    }
+
+
+def test_the_best_unit_stays_without_its_title_if_there_is_no_room_for_both(
+    engine: Engine,
+) -> None:
+    best = Passage("The harbour froze in March.", "h", "A long title of many words")
+    context = engine.compress("harbour froze", [best, "Bread rose. Ice came."], options(6))
+    assert context.text == best.text
+    assert context.untitled == {0}
+    assert context.title(0) == ""
 
 
 def test_ids_that_are_zero_or_taken_stay_apart(engine: Engine) -> None:
