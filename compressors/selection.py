@@ -3,7 +3,7 @@
 Units are tried from the most to the least relevant. One that does not fit, with what it depends
 on, is skipped, and the next is tried: the budget is filled, not cut off at the first long
 sentence. A larger budget never trades a more relevant unit for a less relevant one, which neither
-score per token nor the exact knapsack can promise (`python -m bench.selection` compares them).
+score per token nor an exact knapsack can promise.
 """
 
 from __future__ import annotations

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_ATTEMPTS = 6
 """Selections that are tried to come near the limit."""
 
+NEAR_SHARE = 0.005
+"""So near to the limit, as a share of it, no further one is tried: it is less than a unit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -99,7 +102,7 @@ def _search(attempt: Callable[[int], Selection], limit: int, sheet: Sheet) -> li
             found[allowed] = selection
         # Once something fits, an attempt that does not only takes half the last step back.
         step = off if off > 0 or not found else -max(1, abs(step) // 2)
-        if off == 0 or (allowed == 0 and step < 0):
+        if 0 <= off <= NEAR_SHARE * limit or (allowed == 0 and step < 0):
             break
         allowed = max(0, allowed + step)
         selection = attempt(allowed)
