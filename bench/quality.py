@@ -1,227 +1,185 @@
-"""How much of what the answer needs is still there: evidence recall, chain rate, answer survival.
+"""How much of what the answer needs is still there, for each system at each budget.
 
-    python -m bench.quality --data FILE --budget 0.3 --systems default,lexical,random --limit 100
+    python -m bench.quality --data FILE... --budget 0.1 0.3 512 --systems all --limit 100
     --json out.json
 
-One row per system: {system, data, budget, n, evidence_recall, chain_rate, answer_survival,
-kept_share, ms_cold, ms_warm, ci}. Numbers in [0, 1] but for milliseconds, which are medians; null
-where the data has no such label. `ci` holds 95% bootstrap intervals over records. "default" is
-what `foveate.compress` does when nothing is chosen; "random" is the mean of three seeds.
+One row per data set, system and budget: {system, data, budget, n, evidence_recall, chain_rate,
+answer_survival, answer_coverage, dangling_rate, kept_share, nothing_auc, tokens_kept, ms_cold,
+ms_warm, ci, kept_gap, minus_lexical}. Numbers in [0, 1] but for tokens and milliseconds, which are
+medians; null where the data has no such label. A budget is a share of the input (0.3) or tokens of
+the proxy (512). `ci` holds 95% bootstrap intervals over records, `minus_lexical` the paired
+difference to BM25 as {mean, ci, n} by label. `kept_gap` is how much less of the input the row kept
+than the fullest system at that budget: over 0.05 the comparison is not fair, and a warning is
+printed.
+
+Systems: any scorer's name; "default" is what `foveate.compress` does when nothing is chosen;
+"random" is the mean of three seeds; "lead" takes the first units of each passage, round robin;
+"truncate" cuts the passages, one after another, at the budget; "full" has no budget; "all" is what
+every table carries.
+
+With `--json`, outcomes are kept in FILE.log.jsonl as they come. The same command, with more
+records, systems or budgets as well, goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-import time
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from foveate import Engine, Options, load_proxy
-from foveate.compressors.random import Random
-
-from .data import Record, load
+from .data import SEED, load
+from .log import Log, code
+from .metrics import LABELS, Outcome
+from .rows import FAIR, UNBOUND, rows
+from .systems import WHOLE, Bench, Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from foveate import Context, Proxy
+    from .data import Record
+    from .rows import Key, Outcomes
 
-RESAMPLES = 2000
-RANDOM_SEEDS = (0, 1, 2)
-LABELS = ("evidence_recall", "chain_rate", "answer_survival", "kept_share")
-UNANSWERABLE_BY_STRING = {"yes", "no", "maybe", "support", "contradict", "supports", "refutes"}
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One record under one system; None where it has no such label."""
-
-    evidence_recall: float | None
-    chain_rate: float | None
-    answer_survival: float | None
-    kept_share: float
-    ms_cold: float
-    ms_warm: float
+ALL = (
+    "default",
+    "lexical",
+    "embedding",
+    "retrieval-heads",
+    "random",
+    "lead",
+    "truncate",
+    "full",
+    "sentinel",
+)
+BUDGETS: tuple[Budget, ...] = (0.1, 0.2, 0.3, 0.5, 256, 512, 1024)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; exit code 0 unless a context was over its budget."""
+    """Run the benchmark."""
+    from foveate import load_proxy
+
     args = _arguments(arguments)
     proxy = load_proxy(args.proxy)
-    rows = []
-    outcomes: dict[str, list[Outcome]] = {}
-    for path in args.data:
-        records = load(path, args.limit)
-        for system in args.systems.split(","):
-            outcomes[system] = _run(system, records, args.budget, proxy)
-            row = summarise(system, path.name.split(".")[0], args.budget, outcomes[system])
-            rows.append(row)
-            print(_line(row), flush=True)
-        _compare(outcomes)
+    settings = {"proxy": proxy.fingerprint, "seed": args.seed, "code": code()}
+    log = Log(log_of(args.json), settings, fresh=args.fresh, mixed=args.mixed)
+    bench = Bench(proxy, args.seed)
+    for data in args.data:
+        records = load(data, args.limit, skip=args.skip, seed=args.seed)
+        run(bench, log, name_of(data), records, args.systems, args.budget)
+        found = rows(grouped(log.entries), args.seed)
+        for row in (row for row in found if row["data"] == name_of(data)):
+            print(line(row), flush=True)
+        for warning in unfair(row for row in found if row["data"] == name_of(data)):
+            print(warning, file=sys.stderr)
+    found = rows(grouped(log.entries), args.seed)
     if args.json:
-        args.json.write_text(json.dumps(rows, indent=1) + "\n")
+        args.json.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 
-def measure(
-    record: Record, compress: Callable[[Record], Context], forget: Callable[[], None]
-) -> Outcome:
-    """Compress a record twice, with blocks unknown and known, and see what is left."""
-    forget()
-    context, cold = _timed(compress, record)
-    _, warm = _timed(compress, record)
-    if context.degraded or context.tokens_after > context.limit:
-        raise AssertionError(f"{context!r} for {record.question!r}")
-    held = [_is_kept(context, record, span) for span in record.gold]
-    return Outcome(
-        evidence_recall=fmean(held) if held else None,
-        chain_rate=float(all(held)) if held else None,
-        answer_survival=survival(record, context.text),
-        kept_share=context.ratio,
-        ms_cold=cold,
-        ms_warm=warm,
+def log_of(path: Path | None) -> Path | None:
+    """Where the outcomes behind a file of rows are kept."""
+    return path and path.with_suffix(".log.jsonl")
+
+
+def name_of(path: Path) -> str:
+    """What a data file is called in rows."""
+    return path.name.split(".")[0]
+
+
+def run(
+    bench: Bench,
+    log: Log,
+    data: str,
+    records: Sequence[Record],
+    systems: Sequence[str],
+    budgets: Sequence[Budget],
+) -> None:
+    """Add to the log what is not in it yet: record by record, all systems of one at a time."""
+    known = {(e["data"], e["record"], e["system"], e["budget"]) for e in log.entries}
+    for n, record in enumerate(records, start=1):
+        for system in systems:
+            of_system: Sequence[Budget] = [WHOLE] if system == UNBOUND else budgets
+            new = [b for b in of_system if (data, record.id, system, b) not in known]
+            if not new:
+                continue
+            outcomes = bench.run(system, record, new)
+            log.add(
+                [
+                    {"data": data, "record": record.id, "system": system, "budget": b, **asdict(o)}
+                    for b, o in zip(new, outcomes, strict=True)
+                ]
+            )
+        if sys.stderr.isatty():
+            print(f"\r{data} {n}/{len(records)}", end="\n" * (n == len(records)), file=sys.stderr)
+
+
+def grouped(entries: Iterable[dict[str, Any]]) -> dict[Key, Outcomes]:
+    """Outcomes by data set, system and budget, then by record."""
+    groups: dict[Key, Outcomes] = {}
+    for entry in entries:
+        key = (entry["data"], entry["system"], entry["budget"])
+        values = {name: entry[name] for name in Outcome.__slots__}
+        groups.setdefault(key, {})[entry["record"]] = Outcome(**values)
+    return groups
+
+
+def unfair(found: Iterable[dict[str, Any]]) -> list[str]:
+    """What to say of systems that kept much less than others had room for."""
+    return [
+        f"{row['data']} {row['budget']}: {row['system']} kept {row['kept_share']:.3f}, "
+        f"{row['kept_gap']:.3f} less than the fullest; no comparison at equal budget"
+        for row in found
+        if row["kept_gap"] > FAIR
+    ]
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row for the terminal."""
+    parts = [f"{row['data']:18} {row['budget']:<5} {row['system']:16} n={row['n']:<4}"]
+    for label in (*LABELS, "nothing_auc"):
+        if row[label] is not None:
+            low, high = row["ci"][label]
+            parts.append(f"{label} {row[label]:.3f} [{low:.2f},{high:.2f}]")
+    parts.append(f"kept {row['kept_share']:.3f}")
+    parts.append(f"cold {row['ms_cold']:.0f} ms warm {row['ms_warm']:.0f} ms")
+    for label, gain in (row.get("minus_lexical") or {}).items():
+        if row["system"] == "default" and gain:
+            parts.append(f"| {label} - lexical {gain['mean']:+.3f} {gain['ci']}")
+    return " ".join(parts)
+
+
+def budget_of(text: str) -> Budget:
+    """A share if it is written with a point, else tokens."""
+    return float(text) if "." in text else int(text)
+
+
+def systems_of(text: str) -> list[str]:
+    """Names, comma-separated; those that read in their own way last, for they forget blocks."""
+    names = dict.fromkeys(
+        name for part in text.split(",") for name in (ALL if part == "all" else (part,))
     )
+    return sorted(names, key=lambda name: name in READING_THEIR_OWN_WAY)
 
 
-def survival(record: Record, text: str) -> float | None:
-    """1 if an answer string is in the text, else 0; None if the source lacks it as well."""
-    whole = "\n".join(f"{p.title}\n{p.text}" for p in record.passages)
-    present = [a for a in map(_plain, record.answers) if _stands_in(a, _plain(whole))]
-    if not present:
-        return None
-    return float(any(_stands_in(answer, _plain(text)) for answer in present))
-
-
-def summarise(system: str, data: str, budget: float, outcomes: list[Outcome]) -> dict[str, Any]:
-    """Means with bootstrap intervals, and median times."""
-    means: dict[str, float | None] = {}
-    intervals: dict[str, list[float] | None] = {}
-    for label in LABELS:
-        values = [v for o in outcomes if (v := getattr(o, label)) is not None]
-        means[label] = round(fmean(values), 4) if values else None
-        intervals[label] = interval(values) if values else None
-    return {
-        "system": system,
-        "data": data,
-        "budget": budget,
-        "n": len(outcomes),
-        **means,
-        "ms_cold": round(median(o.ms_cold for o in outcomes), 1),
-        "ms_warm": round(median(o.ms_warm for o in outcomes), 1),
-        "ci": intervals,
-    }
-
-
-def interval(values: Sequence[float]) -> list[float]:
-    """95% bootstrap interval of the mean, seeded."""
-    rng = np.random.default_rng(0)
-    data = np.asarray(values)
-    means = data[rng.integers(0, len(data), (RESAMPLES, len(data)))].mean(1)
-    return [round(float(q), 4) for q in np.quantile(means, (0.025, 0.975))]
-
-
-def _run(system: str, records: list[Record], budget: float, proxy: Proxy) -> list[Outcome]:
-    options = Options(budget=budget)
-    if system != "random":
-        scorer = "fused" if system == "default" else system
-        return [
-            _outcome(record, Engine(proxy, scorer=scorer), options, proxy) for record in records
-        ]
-    engines = [Engine(proxy, scorer=Random(seed)) for seed in RANDOM_SEEDS]
-    return [_mean([_outcome(record, e, options, proxy) for e in engines]) for record in records]
-
-
-def _outcome(record: Record, engine: Engine, options: Options, proxy: Proxy) -> Outcome:
-    def compress(record: Record) -> Context:
-        return engine.compress(record.question, record.passages, options)
-
-    return measure(record, compress, proxy.store.clear)
-
-
-def _mean(outcomes: list[Outcome]) -> Outcome:
-    def of(name: str) -> Any:
-        values = [getattr(o, name) for o in outcomes]
-        return None if values[0] is None else fmean(values)
-
-    return Outcome(**{name: of(name) for name in Outcome.__slots__})
-
-
-def _timed(compress: Callable[[Record], Context], record: Record) -> tuple[Context, float]:
-    start = time.perf_counter()
-    context = compress(record)
-    return context, (time.perf_counter() - start) * 1000
-
-
-def _is_kept(context: Context, record: Record, span: tuple[int, int, int]) -> bool:
-    """Whether every visible character of a gold span is in a kept piece."""
-    passage, start, end = span
-    text = record.passages[passage].text
-    covered = {
-        i
-        for piece in context.kept
-        if piece.passage == passage
-        for i in range(max(piece.start, start), min(piece.end, end))
-    }
-    return all(i in covered or text[i].isspace() for i in range(start, end))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
-
-
-def _stands_in(answer: str, text: str) -> bool:
-    if not answer or answer in UNANSWERABLE_BY_STRING:
-        return False
-    # Word edges where the answer has them, so that "308" is not found in "1308".
-    left = r"(?<!\w)" if answer[0].isascii() and answer[0].isalnum() else ""
-    right = r"(?!\w)" if answer[-1].isascii() and answer[-1].isalnum() else ""
-    return re.search(left + re.escape(answer) + right, text) is not None
-
-
-def _line(row: dict[str, Any]) -> str:
-    def show(label: str) -> str:
-        value, bounds = row[label], row["ci"][label]
-        return (
-            "      -        " if value is None else f"{value:.3f} [{bounds[0]:.2f},{bounds[1]:.2f}]"
-        )
-
-    return (
-        f"{row['data']:18} {row['budget']:<5} {row['system']:16} n={row['n']:<4} "
-        f"recall {show('evidence_recall')} "
-        f"chain {show('chain_rate')} answer {show('answer_survival')} kept {row['kept_share']:.3f} "
-        f"cold {row['ms_cold']:.0f} ms warm {row['ms_warm']:.0f} ms"
-    )
-
-
-def _compare(outcomes: dict[str, list[Outcome]]) -> None:
-    """The paired difference of the default to BM25, with its interval."""
-    if not {"default", "lexical"} <= outcomes.keys():
-        return
-    for label in LABELS[:3]:
-        pairs = [
-            (getattr(a, label), getattr(b, label))
-            for a, b in zip(outcomes["default"], outcomes["lexical"], strict=True)
-        ]
-        gains = [a - b for a, b in pairs if a is not None and b is not None]
-        if gains:
-            print(f"  default - lexical, {label}: {fmean(gains):+.4f} {interval(gains)}")
+READING_THEIR_OWN_WAY = frozenset({"sentinel", "attention-rag"})
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--budget", type=float, default=0.3)
-    parser.add_argument("--systems", default="default,lexical,random")
+    parser.add_argument("--budget", type=budget_of, nargs="+", default=[0.3])
+    parser.add_argument("--systems", type=systems_of, default="default,lexical,random")
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--proxy", default="default")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--fresh", action="store_true", help="start anew")
+    parser.add_argument("--mixed", action="store_true", help="go on though the code has changed")
     return parser.parse_args(arguments)
 
 

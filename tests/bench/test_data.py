@@ -1,23 +1,18 @@
 from __future__ import annotations
 
-import gzip
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 pytest.importorskip("bench", reason="benchmarks run from the repository's root")
 from bench.data import DISTRACTORS, load
-from bench.quality import interval, survival
+from foveate.blocks.conversation import standalone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
-
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    with gzip.open(path, "wt", encoding="utf-8") as out:
-        out.writelines(json.dumps(row) + "\n" for row in rows)
-    return path
+    Write = Callable[[str, list[dict[str, Any]]], Path]
 
 
 def span_rows(count: int) -> list[dict[str, Any]]:
@@ -33,43 +28,81 @@ def span_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_evidence_form(tmp_path: Path) -> None:
-    row = {
-        "id": "1",
-        "question": "q",
-        "answers": ["two"],
-        "passages": [{"id": "a", "title": "A", "sentences": ["One.", " It is two."]}],
-        "evidence": [[0, 1]],
+def labelled(text: str, label: str) -> dict[str, Any]:
+    gold = label != "NOT_ENOUGH_INFO"
+    return {"id": text, "title": "T", "text": text, "is_gold": gold, "label": label}
+
+
+def talk(name: str, texts: list[str], answerable: bool = True) -> dict[str, Any]:
+    return {
+        "id": f"{name}<::>2",
+        "question": "And what does it cost?",
+        "conversation": [
+            {"speaker": "user", "text": "Tell me of Watson Assistant."},
+            {"speaker": "agent", "text": "It is a product of IBM."},
+            {"speaker": "user", "text": "And what does it cost?"},
+        ],
+        "answers": ["Nothing at first."],
+        "passages": [{"id": t, "title": "", "text": t, "is_gold": answerable} for t in texts],
+        "collection": "cloud",
     }
-    (record,) = load(write(tmp_path / "e.jsonl.gz", [row]))
-    ((passage, start, end),) = record.gold
-    assert record.passages[passage].text[start:end] == "It is two."
 
 
-def test_a_span_record_gets_nine_other_paragraphs_the_same_each_time(tmp_path: Path) -> None:
-    path = write(tmp_path / "s.jsonl.gz", span_rows(15))
+def test_the_evidence_form(write: Write, evidence_rows: list[dict[str, Any]]) -> None:
+    first, *_ = load(write("e", evidence_rows))
+    ((passage, start, end),) = first.gold
+    assert first.passages[passage].text[start:end] == "Harbour 0 froze in 1947 week 0."
+    assert first.gold_passages == {0}
+    assert first.answerable is None
+
+
+def test_skip_and_limit_choose_other_records(
+    write: Write, evidence_rows: list[dict[str, Any]]
+) -> None:
+    path = write("e", evidence_rows)
+    assert [r.id for r in load(path, 1)] == ["r0"]
+    assert [r.id for r in load(path, 1, skip=1)] == ["r1"]
+    assert [r.id for r in load(path, skip=1)] == ["r1", "r2"]
+
+
+def test_a_span_record_gets_nine_other_paragraphs_the_same_each_time(write: Write) -> None:
+    path = write("s", span_rows(15))
     first, again = load(path, 5), load(path, 5)
     assert first == again
+    assert first != load(path, 5, seed=1)
     for record in first:
         assert len({p.text for p in record.passages}) == DISTRACTORS + 1
         ((passage, start, end),) = record.gold
         assert record.passages[passage].text[start:end] == record.answers[0]
 
 
-def test_an_answer_survives_as_a_whole_word_only(tmp_path: Path) -> None:
-    record = load(write(tmp_path / "s.jsonl.gz", span_rows(15)), 4)[3]
-    assert survival(record, "in the end it took 3\n DAYS.") == 1.0
-    assert survival(record, "it took 13 days") == 0.0
+def test_a_passage_with_a_label_of_its_own_is_a_sentence_of_evidence(write: Write) -> None:
+    row = {
+        "id": "1",
+        "question": "Ice melts.",
+        "answers": ["SUPPORTS"],
+        "passages": [labelled("Ice is cold.", "NOT_ENOUGH_INFO"), labelled("It melts.", "REFUTES")],
+    }
+    empty = {**row, "id": "2", "passages": row["passages"][:1]}  # type: ignore[index]
+    record, unanswerable = load(write("c", [row, empty]))
+    assert record.gold == ((1, 0, len("It melts.")),)
+    assert (record.answerable, unanswerable.answerable) == (True, False)
 
 
-def test_yes_and_no_say_nothing_about_survival(tmp_path: Path) -> None:
-    rows = span_rows(12)
-    rows[0]["answers"] = ["yes"]
-    assert survival(load(write(tmp_path / "s.jsonl.gz", rows), 1)[0], "yes") is None
-
-
-def test_the_interval_holds_the_mean_and_narrows_with_more_records() -> None:
-    low, high = interval([0.0, 1.0] * 10)
-    assert low < 0.5 < high
-    lower, higher = interval([0.0, 1.0] * 1000)
-    assert higher - lower < (high - low) / 3
+def test_a_conversation_is_asked_whole_and_gets_passages_of_others(write: Write) -> None:
+    rows = [
+        talk("a", ["own text"]),
+        talk("b", [f"text {n}" for n in range(20)]),
+        talk("c", [], answerable=False),
+        {**talk("d", ["of another collection"]), "collection": "health"},
+    ]
+    first, _, unanswerable, _ = load(write("t", rows))
+    (gold,) = first.gold_passages
+    assert first.passages[gold].text == "own text"
+    assert len(first.passages) == len(unanswerable.passages) == DISTRACTORS + 1
+    assert first.answerable
+    assert unanswerable.answerable is False
+    assert "of another collection" not in {p.text for p in unanswerable.passages}
+    # The question is not asked twice, and what it refers to is in it.
+    assert standalone(first.query).count("And what does it cost?") == 1
+    assert "Watson Assistant" in standalone(first.query)

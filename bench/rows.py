@@ -1,0 +1,92 @@
+"""From outcomes to rows: means, intervals, and what of it is a fair comparison."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+from .metrics import LABELS, Outcome
+from .stats import auc, auc_interval, interval, paired
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MEANS = (*LABELS, "dangling_rate", "kept_share")
+FAIR = 0.05
+"""Systems whose kept shares differ by more were not given the same."""
+
+UNBOUND = "full"
+"""The system that no budget binds."""
+
+REFERENCE = "lexical"
+"""Every system is compared to it, record by record."""
+
+Key = tuple[str, str, float]
+"""(data, system, budget)"""
+
+Outcomes = dict[str, Outcome]
+"""By record."""
+
+
+def rows(groups: Mapping[Key, Outcomes], seed: int = 0) -> list[dict[str, Any]]:
+    """One row for each group, in their order."""
+    found = []
+    for (data, system, budget), outcomes in groups.items():
+        row = summarise(system, data, budget, outcomes, seed)
+        row["kept_gap"] = round(_fullest(groups, data, budget) - row["kept_share"], 4)
+        reference = groups.get((data, REFERENCE, budget))
+        if reference and system not in (REFERENCE, UNBOUND):
+            row["minus_lexical"] = difference(outcomes, reference, seed)
+        found.append(row)
+    return found
+
+
+def summarise(
+    system: str, data: str, budget: float, outcomes: Outcomes, seed: int = 0
+) -> dict[str, Any]:
+    """Means with bootstrap intervals over records, and median times."""
+    each = list(outcomes.values())
+    means: dict[str, float | None] = {}
+    intervals: dict[str, list[float] | None] = {}
+    for label in MEANS:
+        values = [v for o in each if (v := getattr(o, label)) is not None]
+        means[label] = round(fmean(values), 4) if values else None
+        intervals[label] = interval(values, seed) if values else None
+    judged = [o for o in each if o.nothing is not None and o.answerable is not None]
+    scores, unanswerable = [o.nothing or 0.0 for o in judged], [not o.answerable for o in judged]
+    area = auc(scores, unanswerable) if judged else None
+    intervals["nothing_auc"] = None if area is None else auc_interval(scores, unanswerable, seed)
+    return {
+        "system": system,
+        "data": data,
+        "budget": budget,
+        "n": len(each),
+        **means,
+        "nothing_auc": area,
+        "tokens_kept": round(fmean(o.tokens_kept for o in each), 1),
+        "ms_cold": round(median(o.ms_cold for o in each), 1),
+        "ms_warm": round(median(o.ms_warm for o in each), 1),
+        "ci": intervals,
+    }
+
+
+def difference(ours: Outcomes, theirs: Outcomes, seed: int = 0) -> dict[str, Any]:
+    """Paired difference of each label, over the records of both."""
+    shared = [record for record in ours if record in theirs]
+    return {
+        label: paired(
+            [getattr(ours[record], label) for record in shared],
+            [getattr(theirs[record], label) for record in shared],
+            seed,
+        )
+        for label in LABELS
+    }
+
+
+def _fullest(groups: Mapping[Key, Outcomes], data: str, budget: float) -> float:
+    """The highest mean kept share of what had this budget; that of one system if it is alone."""
+    return max(
+        fmean(o.kept_share for o in outcomes.values())
+        for (of, system, at), outcomes in groups.items()
+        if (of, at) == (data, budget) and (system != UNBOUND or len(groups) == 1 or at == 1.0)
+    )
