@@ -5,6 +5,9 @@ PYTHON ?= python3
 TORCH_INDEX ?=
 # Arguments for pytest: make test ARGS="-k budget"
 ARGS ?=
+# Data files to measure quality on, and how: make bench DATA="dev/*.jsonl.gz" BENCH="--limit 50"
+DATA ?=
+BENCH ?=
 
 VENV := .venv/bin
 STEP := .ci/step
@@ -14,11 +17,12 @@ CORES := $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 1)
 export OMP_NUM_THREADS ?= $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check models format-check lint types layers readme wheel
+.PHONY: help demo test bench check models format-check lint types layers readme wheel
 
 help:
 	@echo 'make demo   install into .venv, fetch the models, write and show out/demo.html'
 	@echo 'make test   install the same and what tests need, run all tests'
+	@echo 'make bench  measure quality on DATA, if given; write docs/benchmarks.md from bench/results'
 	@echo 'make check  formatting, lint, types, layers, the README'"'"'s code, the wheel'
 	@echo 'Variables: PYTHON=python3.12   TORCH_INDEX=https://download.pytorch.org/whl/cu130   ARGS="-k budget"'
 
@@ -28,6 +32,13 @@ demo: .venv/demo.stamp models
 
 test: .venv/dev.stamp models
 	$(VENV)/python -m pytest $(ARGS)
+
+bench: .venv/dev.stamp models
+ifneq ($(strip $(DATA)),)
+	$(VENV)/python -m bench.quality --data $(DATA) --systems all --budget 0.1 0.2 0.3 0.5 256 512 1024 \
+	  --json bench/results/quality.json $(BENCH)
+endif
+	@$(STEP) 'docs/benchmarks.md and its pictures, some seconds' $(VENV)/python -m bench.report
 
 check: format-check lint types layers readme wheel
 

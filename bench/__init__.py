@@ -1,1 +1,1 @@
-"""Benchmarks, run from the repository's root: `python -m bench.quality`, `.ranking`, `.speed`."""
+"""Benchmarks, run from the repository's root: `python -m bench.quality`, and so on."""

@@ -24,16 +24,17 @@ records, systems or budgets as well, goes on from there.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foveate.compressors.base import SCORERS
+
 from .data import SEED, load
 from .log import Log, code
 from .metrics import LABELS, Outcome
-from .rows import FAIR, UNBOUND, rows
+from .rows import FAIR, UNBOUND, rows, write_rows
 from .systems import WHOLE, Bench, Budget
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ ALL = (
     "full",
     "sentinel",
 )
-BUDGETS: tuple[Budget, ...] = (0.1, 0.2, 0.3, 0.5, 256, 512, 1024)
+OWN = ("default", "lead", "truncate", "full")
+"""Systems that are no scorer's name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(warning, file=sys.stderr)
     found = rows(grouped(log.entries), args.seed)
     if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n")
+        write_rows(args.json, found)
     return 0
 
 
@@ -158,13 +160,19 @@ def budget_of(text: str) -> Budget:
 
 def systems_of(text: str) -> list[str]:
     """Names, comma-separated; those that read in their own way last, for they forget blocks."""
+    known = {*OWN, *SCORERS.names()}
+    everyone = [name for name in ALL if name in known]
     names = dict.fromkeys(
-        name for part in text.split(",") for name in (ALL if part == "all" else (part,))
+        name for part in text.split(",") for name in (everyone if part == "all" else [part.strip()])
     )
+    if unknown := names.keys() - known:
+        raise argparse.ArgumentTypeError(
+            f"{', '.join(sorted(unknown))}: no such system; choose from {', '.join(sorted(known))}"
+        )
     return sorted(names, key=lambda name: name in READING_THEIR_OWN_WAY)
 
 
-READING_THEIR_OWN_WAY = frozenset({"sentinel", "attention-rag"})
+READING_THEIR_OWN_WAY = frozenset({"attention-rag", "reattn", "sentinel"})
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:

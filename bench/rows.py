@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ from .metrics import LABELS, Outcome
 from .stats import auc, auc_interval, interval, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 MEANS = (*LABELS, "dangling_rate", "kept_share")
 FAIR = 0.05
@@ -81,6 +83,12 @@ def difference(ours: Outcomes, theirs: Outcomes, seed: int = 0) -> dict[str, Any
         )
         for label in LABELS
     }
+
+
+def write_rows(path: Path, found: Sequence[Mapping[str, Any]]) -> None:
+    """Rows as JSON, one a line, so that a change of one is a change of one line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in found) + "\n]\n")
 
 
 def _fullest(groups: Mapping[Key, Outcomes], data: str, budget: float) -> float:

@@ -147,6 +147,14 @@ def test_truncate_is_the_longest_beginning_within_the_limit() -> None:
     assert truncated(passages, 1, len) == {}
 
 
+def test_a_system_that_is_none_is_refused_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        quality.main(["--data", "nowhere", "--systems", "lexical,sentinal"])
+    assert "sentinal: no such system; choose from" in capsys.readouterr().err
+
+
 def test_budgets_are_shares_with_a_point_and_tokens_without() -> None:
     assert [quality.budget_of(t) for t in ("0.3", "256", "1.0")] == [0.3, 256, 1.0]
     assert isinstance(quality.budget_of("256"), int)
