@@ -172,7 +172,7 @@ def systems_of(text: str) -> list[str]:
     return sorted(names, key=lambda name: name in READING_THEIR_OWN_WAY)
 
 
-READING_THEIR_OWN_WAY = frozenset({"attention-rag", "reattn", "sentinel"})
+READING_THEIR_OWN_WAY = frozenset({"attention-rag", "cafe", "qr-heads", "reattn", "sentinel"})
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
