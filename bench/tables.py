@@ -19,7 +19,7 @@ MEASURES = {
     "answer_coverage": "coverage",
 }
 FIRST = ("default", REFERENCE)
-BESIDE = {"system", "data", "budget", "slot", "generator", "n", "ci"}
+BESIDE = {"system", "data", "budget", "slot", "generator", "n", "refused", "ci"}
 """What a row of rankings or answers is about; all else in it is measured."""
 
 UNFAIR = "°"
@@ -97,23 +97,30 @@ def remarks(rows: Sequence[Row]) -> list[str]:
     return [*found, f"Median milliseconds, passages unknown / known: {shown}."]
 
 
-def measured_table(rows: Sequence[Row]) -> list[str]:
-    """Rankings or answers of one data set: one line a row, every measure a column."""
+def measured_table(rows: Sequence[Row], compared: str) -> list[str]:
+    """Rankings or answers of one data set: one line a row, every measure a column.
+
+    Args:
+        rows: Of one data set.
+        compared: The measure whose paired difference gets a column.
+    """
     about = [key for key in rows[0] if key in BESIDE - {"data", "ci"}]
-    about = [key for key in about if any(row.get(key) is not None for row in rows)]
+    none = {"refused": 0}
+    about = [key for key in about if any(row.get(key) != none.get(key) for row in rows)]
     labels = [
         key for key in rows[0] if key not in BESIDE and isinstance(rows[0][key], int | float | None)
     ]
     labels = [key for key in labels if any(row.get(key) is not None for row in rows)]
+    heads = [*about, *labels, f"{compared} over {_base(rows)}"]
     lines = [
-        "| " + " | ".join([*about, *(label.replace("_", " ") for label in labels)]) + " |",
-        "|---" * (len(about) + len(labels)) + "|",
+        "| " + " | ".join(head.replace("_", " ") for head in heads) + " |",
+        "|---" * len(heads) + "|",
     ]
     for row in rows:
         named = [row.get(key) for key in about]
         cells = ["-" if name is None else str(name) for name in named]
         cells += [interval(row, label) for label in labels]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join([*cells, _gain(row, measure=compared) or "-"]) + " |")
     return lines
 
 
@@ -145,6 +152,11 @@ def _gain(row: Row, measure: str) -> str:
         return ""
     low, high = gain["ci"]
     return f"{gain['mean']:+.3f} ({low:+.2f} to {high:+.2f})"
+
+
+def _base(rows: Iterable[Row]) -> str:
+    """What a table compares to: the first-stage order where it was ranked, else BM25."""
+    return "given" if any(row["system"] == "given" for row in rows) else REFERENCE
 
 
 def _kept(row: Row) -> str:

@@ -84,12 +84,24 @@ def test_rankings_are_shown_by_slot_with_their_intervals() -> None:
         "ndcg_at_10": 0.75,
         "ms": 12.4,
         "ci": {"recall_at_1": [0.0, 1.0], "ndcg_at_10": [0.5, 1.0]},
-        "minus_lexical": {"recall_at_1": {"mean": 0.1, "ci": [0, 1], "n": 4}},
+        "minus_lexical": {"ndcg_at_10": {"mean": 0.1, "ci": [-0.2, 1], "n": 4}},
     }
-    table = [cells(line) for line in measured_table([ranked, {**ranked, "slot": None}])]
-    assert table[0] == ["system", "slot", "n", "recall at 1", "ndcg at 10", "ms"]
-    assert table[2] == ["default", "first", "4", "0.500 (0.00-1.00)", "0.750 (0.50-1.00)", "12"]
-    assert table[3][1] == "-"
+    given = {**ranked, "system": "given", "slot": 0, "minus_lexical": None}
+    table = [cells(line) for line in measured_table([ranked, given], "ndcg_at_10")]
+    values = ["0.500 (0.00-1.00)", "0.750 (0.50-1.00)", "12"]
+    assert table[0][:6] == ["system", "slot", "n", "recall at 1", "ndcg at 10", "ms"]
+    assert table[0][6:] == ["ndcg at 10 over given"]
+    assert table[2] == ["default", "first", "4", *values, "+0.100 (-0.20 to +1.00)"]
+    assert table[3] == ["given", "0", "4", *values, "-"]
+
+
+def test_refusals_are_shown_where_there_were_any() -> None:
+    answered = {"system": "full", "data": "mini", "budget": 1.0, "n": 3, "refused": 0, "f1": 0.5}
+    whole = measured_table([answered], "f1")
+    short = measured_table([{**answered, "refused": 2}], "f1")
+    assert cells(whole[0]) == ["system", "budget", "n", "f1", "f1 over lexical"]
+    assert cells(short[0])[3] == "refused"
+    assert cells(short[2])[3] == "2"
 
 
 def test_the_page_and_its_pictures_come_from_the_rows_alone(
