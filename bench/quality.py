@@ -18,7 +18,7 @@ Systems: any scorer's name; "default" is what `foveate.compress` does when nothi
 every table carries.
 
 With `--json`, outcomes are kept in FILE.log.jsonl as they come. The same command, with more
-records, systems or budgets as well, goes on from there.
+records, systems or budgets as well, goes on from there; rows are of all outcomes in it.
 """
 
 from __future__ import annotations
@@ -64,20 +64,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     args = _arguments(arguments)
     proxy = load_proxy(args.proxy)
-    settings = {"proxy": proxy.fingerprint, "seed": args.seed, "code": code()}
+    settings = {"proxy": proxy.fingerprint, "seed": args.seed, "skip": args.skip, "code": code()}
     log = Log(log_of(args.json), settings, fresh=args.fresh, mixed=args.mixed)
     bench = Bench(proxy, args.seed)
+    asked = {name_of(data) for data in args.data}
+    found = rows(grouped(e for e in log.entries if e["data"] not in asked), args.seed)
     for data in args.data:
         records = load(data, args.limit, skip=args.skip, seed=args.seed)
         run(bench, log, name_of(data), records, args.systems, args.budget)
-        found = rows(grouped(log.entries), args.seed)
-        for row in (row for row in found if row["data"] == name_of(data)):
+        entries = (entry for entry in log.entries if entry["data"] == name_of(data))
+        of_data = rows(grouped(entries), args.seed)
+        for row in of_data:
             print(line(row), flush=True)
-        for warning in unfair(row for row in found if row["data"] == name_of(data)):
+        for warning in unfair(of_data):
             print(warning, file=sys.stderr)
-    found = rows(grouped(log.entries), args.seed)
-    if args.json:
-        write_rows(args.json, found)
+        found += of_data
+        if args.json:
+            write_rows(args.json, found)
     return 0
 
 

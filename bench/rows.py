@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +56,9 @@ def summarise(
         means[label] = round(fmean(values), 4) if values else None
         intervals[label] = interval(values, seed) if values else None
     judged = [o for o in each if o.nothing is not None and o.answerable is not None]
-    scores, unanswerable = [o.nothing or 0.0 for o in judged], [not o.answerable for o in judged]
-    area = auc(scores, unanswerable) if judged else None
-    intervals["nothing_auc"] = None if area is None else auc_interval(scores, unanswerable, seed)
+    scores = tuple(o.nothing or 0.0 for o in judged)
+    area, bounds = _area(scores, tuple(not o.answerable for o in judged), seed)
+    intervals["nothing_auc"] = bounds and list(bounds)
     return {
         "system": system,
         "data": data,
@@ -70,6 +71,15 @@ def summarise(
         "ms_warm": round(median(o.ms_warm for o in each), 1),
         "ci": intervals,
     }
+
+
+@lru_cache(maxsize=64)
+def _area(
+    scores: tuple[float, ...], positive: tuple[bool, ...], seed: int
+) -> tuple[float | None, tuple[float, ...] | None]:
+    """`auc` with its interval; once for all budgets of a system, which do not bear on it."""
+    area = auc(scores, positive)
+    return area, None if area is None else tuple(auc_interval(scores, positive, seed))
 
 
 def difference(ours: Outcomes, theirs: Outcomes, seed: int = 0) -> dict[str, Any]:
@@ -96,5 +106,5 @@ def _fullest(groups: Mapping[Key, Outcomes], data: str, budget: float) -> float:
     return max(
         fmean(o.kept_share for o in outcomes.values())
         for (of, system, at), outcomes in groups.items()
-        if (of, at) == (data, budget) and (system != UNBOUND or len(groups) == 1 or at == 1.0)
+        if (of, at) == (data, budget) and (system != UNBOUND or at == 1.0)
     )

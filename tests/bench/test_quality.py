@@ -98,6 +98,15 @@ def test_a_second_run_measures_only_what_is_missing(
     assert {(r["system"], r["n"]) for r in more} == {("lead", 3), ("lexical", 3)}
 
 
+def test_held_out_records_do_not_join_those_that_were_tuned_on(
+    sweep: Callable[..., list[dict[str, Any]]],
+) -> None:
+    sweep("--systems", "lexical", "--limit", "2")
+    with pytest.raises(ValueError, match="another skip"):
+        sweep("--systems", "lexical", "--skip", "2")
+    assert sweep("--systems", "lexical", "--skip", "2", "--fresh")[0]["n"] == 1
+
+
 def test_systems_that_were_not_given_the_same_are_said_to_be(
     sweep: Callable[..., list[dict[str, Any]]], capsys: pytest.CaptureFixture[str]
 ) -> None:
