@@ -159,11 +159,4 @@ def _kept(context: Context, cold: float, warm: float) -> Kept:
         cold,
         warm,
         nothing=context.nothing,
-        dangling=dangling(context),
     )
-
-
-def dangling(context: Context) -> float | None:
-    """Share of the kept units that lean on one that is not there."""
-    del context
-    return None
