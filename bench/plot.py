@@ -43,8 +43,9 @@ SETTINGS = {
 def draw(data: str, rows: Sequence[Row], folder: Path) -> list[Path]:
     """Write `DATA.svg` and `DATA.png`; needs matplotlib, no display.
 
-    Tokens kept are means over records, on a logarithmic axis. Round marks are budgets given as a
-    share, square ones as tokens; the band is the 95% interval of the default and of BM25.
+    Tokens kept are means over records, on a logarithmic axis. Round marks and whole lines
+    are budgets given as a share, squares and dashed lines as tokens; the bands are the 95%
+    intervals of the default and of BM25.
     """
     import matplotlib as mpl
     from matplotlib.figure import Figure
@@ -92,22 +93,27 @@ def _line(axes: Any, system: str, measure: str, points: Sequence[Row]) -> None:
     known = COLOURS.get(system)
     colour = known or OTHERS[sum(map(ord, system)) % len(OTHERS)]
     main = system == "default"
-    x = [row["tokens_kept"] for row in points]
-    y = [row[measure] for row in points]
-    axes.plot(x, y, color=colour, lw=2.2 if main else 1.1, zorder=3 if main else 2, label=system)
-    for mark, of_kind in ((SHARE, float), (TOKENS, int)):
+    shown = system
+    # A line each: a share gives long records more, tokens give all the same.
+    for style, of_kind in (("-" + SHARE, float), ("--" + TOKENS, int)):
         chosen = [row for row in points if isinstance(row["budget"], of_kind)]
+        if not chosen:
+            continue
+        x = [row["tokens_kept"] for row in chosen]
         axes.plot(
-            [row["tokens_kept"] for row in chosen],
+            x,
             [row[measure] for row in chosen],
-            mark,
+            style,
             color=colour,
+            lw=2.2 if main else 1.1,
             ms=5 if main else 3.5,
             zorder=3 if main else 2,
+            label=shown,
         )
-    if system in ("default", "lexical"):
-        low, high = zip(*(row["ci"][measure] for row in points), strict=True)
-        axes.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
+        shown = "_nolegend_"  # one entry a system
+        if system in ("default", "lexical"):
+            low, high = zip(*(row["ci"][measure] for row in chosen), strict=True)
+            axes.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
 
 
 def _apart(ticks: Sequence[float], ratio: float = 1.35) -> list[float]:
