@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "endpoint": args.base_url,
             "max_tokens": args.max_tokens,
             "seed": args.seed,
+            "skip": args.skip,
             "code": code(),
         }
         path = args.json and args.json.with_suffix(".log.jsonl")
@@ -81,9 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run(ask, log, name, records, args.systems, args.budget)
             for row in (r for r in rows(log.entries, generator.name) if r["data"] == name):
                 print(line(row), flush=True)
-        if args.json:
-            found = rows(log.entries, generator.name)
-            args.json.write_text(json.dumps(found, indent=1) + "\n")
+            if args.json:
+                found = rows(log.entries, generator.name)
+                args.json.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 

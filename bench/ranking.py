@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     args = _arguments(arguments)
     proxy = load_proxy(args.proxy)
-    settings = {"proxy": proxy.fingerprint, "code": code()}
+    settings = {"proxy": proxy.fingerprint, "skip": args.skip, "code": code()}
     path = args.json and args.json.with_suffix(".log.jsonl")
     log = Log(path, settings, fresh=args.fresh, mixed=args.mixed)
     for data in args.data:
@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run(proxy, log, name, found, args.systems, args.slots)
         for row in (row for row in rows(log.entries) if row["data"] == name):
             print(line(row), flush=True)
-    if args.json:
-        args.json.write_text(json.dumps(rows(log.entries), indent=1) + "\n")
+        if args.json:
+            args.json.write_text(json.dumps(rows(log.entries), indent=1) + "\n")
     return 0
 
 
