@@ -13,21 +13,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .hops import second_query
 from .lexical import bm25, terms, unit_terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from foveate.blocks.reading import Reading
+
     from .base import Candidates
 
-ATTENTION = ("attention", "looked")
-LEXICAL = ("bm25", "passage_bm25")
-PLACE = ("title_in_query", "length", "first")
-FUSED = (*ATTENTION, "title_attention", *LEXICAL, *PLACE, "bridge", "named")
-"""The features of the fused score, in the order its weights are printed."""
+ATTENTION = ("attention", "looked", "density", "peak", "last")
+AROUND = ("title_attention", "passage_attention", "near_attention", "beside")
+LEXICAL = ("bm25", "passage_bm25", "near_bm25", "coverage")
+PLACE = ("title_in_query", "length", "first", "place")
+BRIDGES = ("bridge", "named", "names", "rank")
+SECOND_HOP = ("hop_attention", "hop_looked", "hop_title")
+FUSED = (*ATTENTION, *AROUND, *LEXICAL, *PLACE, *BRIDGES)
+"""The features of one reading, in the order its weights are printed."""
+
+TWO_HOPS = (*FUSED, *SECOND_HOP)
+"""Those of two readings."""
 
 TOP_UNITS = 3
 """Best units of a first look, from which a second passage may be reached."""
+
+SHOWN_UNITS = 2
+"""How many of them the second reading is shown."""
 
 _TINY = 1e-7
 
@@ -36,7 +48,8 @@ class Features:
     """Features of one query's units, computed on first use.
 
     Args:
-        candidates: The units; read by the proxy only if an attention feature is asked for.
+        candidates: The units; read by the proxy only if an attention feature is asked for, and a
+            second time only for those of the second hop.
     """
 
     def __init__(self, candidates: Candidates) -> None:
@@ -58,15 +71,57 @@ class Features:
     @cached_property
     def looked(self) -> NDArray[np.float64]:
         """Log attention mass over the shared head's, averaged over probed heads. Absolute."""
+        return _looked(self._candidates.reading)
+
+    @cached_property
+    def density(self) -> NDArray[np.float64]:
+        """Attention mass per token: Sentinel's mean in place of a sum. Standardised."""
         reading = self._candidates.reading
-        odds = np.log(reading.mass + _TINY) - np.log(reading.head_share + _TINY)[:, None]
-        return _over_heads(odds)
+        return head_ranking(reading.mass / np.maximum(reading.tokens, 1))
+
+    @cached_property
+    def peak(self) -> NDArray[np.float64]:
+        """As `attention`, of the query row that looked most."""
+        return head_ranking(self._candidates.reading.peak)
+
+    @cached_property
+    def last(self) -> NDArray[np.float64]:
+        """As `attention`, of the last query row, which predicts the answer."""
+        return head_ranking(self._candidates.reading.last)
 
     @cached_property
     def title_attention(self) -> NDArray[np.float64]:
         """Log attention on the passage's title line, standardised over passages."""
-        titles = np.log(self._candidates.reading.titles + _TINY)
-        return _over_heads(standardise(titles))[self._owners]
+        return self._titles_of(self._candidates.reading)
+
+    @cached_property
+    def passage_attention(self) -> NDArray[np.float64]:
+        """Log attention on the whole passage, standardised over passages."""
+        reading = self._candidates.reading
+        whole = np.stack(
+            [
+                np.bincount(self._owners, weights=row, minlength=len(self._candidates.passages))
+                for row in reading.mass
+            ]
+        )
+        return head_ranking(whole + reading.titles)[self._owners]
+
+    @cached_property
+    def near_attention(self) -> NDArray[np.float64]:
+        """Mean `attention` of the units before and behind it in its passage."""
+        return self._near(self.attention)
+
+    @cached_property
+    def beside(self) -> NDArray[np.float64]:
+        """Highest `attention` of the other units of its passage; its own where it has none."""
+        best = self.attention.copy()
+        for owner in np.unique(self._owners):
+            here = np.flatnonzero(self._owners == owner)
+            if len(here) > 1:
+                ranked = np.sort(self.attention[here])
+                top = self.attention[here] == ranked[-1]
+                best[here] = np.where(top, ranked[-2], ranked[-1])
+        return best
 
     @cached_property
     def bm25(self) -> NDArray[np.float64]:
@@ -81,6 +136,24 @@ class Features:
             for title, passage in zip(self._titles, self._candidates.passages, strict=True)
         ]
         return standardise(bm25(self._query, documents)[0])[self._owners]
+
+    @cached_property
+    def near_bm25(self) -> NDArray[np.float64]:
+        """Mean `bm25` of the units before and behind it in its passage."""
+        return self._near(self.bm25)
+
+    @cached_property
+    def coverage(self) -> NDArray[np.float64]:
+        """Share of the query's terms, by IDF, that title and unit hold. Absolute."""
+        size = len(self._documents)
+        weight = {
+            term: float(np.log1p(size / (1 + sum(term in d for d in self._documents))))
+            for term in self._query
+        }
+        total = sum(weight.values()) or 1.0
+        return np.array(
+            [sum(w for t, w in weight.items() if t in d) / total for d in self._documents]
+        )
 
     @cached_property
     def title_in_query(self) -> NDArray[np.float64]:
@@ -99,6 +172,13 @@ class Features:
         return (np.diff(self._owners, prepend=-1) > 0).astype(np.float64)
 
     @cached_property
+    def place(self) -> NDArray[np.float64]:
+        """Log number of the unit within its passage, from 1."""
+        index = np.arange(len(self._owners)) - self._candidates.firsts[self._owners]
+        placed: NDArray[np.float64] = np.log1p(index.astype(np.float64))
+        return placed
+
+    @cached_property
     def bridge(self) -> NDArray[np.float64]:
         """Likeness to a top unit of another passage in what the query does not say, in [0, 1].
 
@@ -106,7 +186,7 @@ class Features:
         the second.
         """
         best = np.zeros(len(self._owners))
-        for unit in self._top:
+        for unit in self.top:
             beyond = [term for term in self._documents[unit] if term not in self._query]
             raw, _ = bm25(beyond, self._documents)
             like = raw / max(float(raw[unit]), _TINY)
@@ -117,12 +197,62 @@ class Features:
     @cached_property
     def named(self) -> NDArray[np.float64]:
         """1 for the units of a passage whose title a top unit of another passage names."""
-        tops = [(self._owners[u], frozenset(terms(self._candidates.texts[u]))) for u in self._top]
+        tops = [(self._owners[u], self._words[u]) for u in self.top]
         named = [
             float(any(title and owner != p and title.keys() <= words for owner, words in tops))
             for p, title in enumerate(self._titles)
         ]
         return np.array(named)[self._owners]
+
+    @cached_property
+    def names(self) -> NDArray[np.float64]:
+        """1 for the units that name the title of another passage with a top unit."""
+        owners = {int(self._owners[u]) for u in self.top}
+        titles = [(p, self._titles[p].keys()) for p in owners if self._titles[p]]
+        return np.array(
+            [
+                float(any(p != owner and title <= words for p, title in titles))
+                for owner, words in zip(self._owners.tolist(), self._words, strict=True)
+            ]
+        )
+
+    @cached_property
+    def rank(self) -> NDArray[np.float64]:
+        """Log rank by the first look, from 1."""
+        order = np.argsort(-self.first_look, kind="stable")
+        ranks = np.empty(len(order))
+        ranks[order] = np.log1p(np.arange(len(order)))
+        return ranks
+
+    @cached_property
+    def hop_attention(self) -> NDArray[np.float64]:
+        """As `attention`, of the second reading."""
+        return head_ranking(self._second.mass)
+
+    @cached_property
+    def hop_looked(self) -> NDArray[np.float64]:
+        """As `looked`, of the second reading."""
+        return _looked(self._second)
+
+    @cached_property
+    def hop_title(self) -> NDArray[np.float64]:
+        """As `title_attention`, of the second reading."""
+        return self._titles_of(self._second)
+
+    @cached_property
+    def first_look(self) -> NDArray[np.float64]:
+        """What the second hop starts from: attention and BM25, standardised, added."""
+        return self.attention + 0.5 * self.bm25
+
+    @cached_property
+    def top(self) -> list[int]:
+        """The best units of the first look."""
+        best: list[int] = np.argsort(-self.first_look, kind="stable")[:TOP_UNITS].tolist()
+        return best
+
+    @cached_property
+    def _second(self) -> Reading:
+        return self._candidates.read(second_query(self._candidates, self.top[:SHOWN_UNITS]))
 
     @cached_property
     def _query(self) -> dict[str, None]:
@@ -138,10 +268,22 @@ class Features:
         return unit_terms(self._candidates)
 
     @cached_property
-    def _top(self) -> list[int]:
-        first_look = self.attention + self.bm25
-        top: list[int] = np.argsort(-first_look, kind="stable")[:TOP_UNITS].tolist()
-        return top
+    def _words(self) -> list[frozenset[str]]:
+        return [frozenset(terms(text)) for text in self._candidates.texts]
+
+    def _titles_of(self, reading: Reading) -> NDArray[np.float64]:
+        return _over_heads(standardise(np.log(reading.titles + _TINY)))[self._owners]
+
+    def _near(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean over the neighbours within the passage; 0, the mean of all, where there is none."""
+        same = self._owners[1:] == self._owners[:-1]
+        total, count = np.zeros(len(values)), np.zeros(len(values))
+        total[1:] += np.where(same, values[:-1], 0.0)
+        total[:-1] += np.where(same, values[1:], 0.0)
+        count[1:] += same
+        count[:-1] += same
+        near: NDArray[np.float64] = total / np.maximum(count, 1)
+        return near
 
 
 def head_ranking(mass: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -159,6 +301,11 @@ def standardise(values: NDArray[np.floating] | list[float]) -> NDArray[np.float6
     flat = np.zeros_like(centred)
     scaled: NDArray[np.float64] = np.divide(centred, deviation, out=flat, where=deviation > 1e-12)
     return scaled
+
+
+def _looked(reading: Reading) -> NDArray[np.float64]:
+    odds = np.log(reading.mass + _TINY) - np.log(reading.head_share + _TINY)[:, None]
+    return _over_heads(odds)
 
 
 def _over_heads(values: NDArray[np.floating]) -> NDArray[np.float64]:

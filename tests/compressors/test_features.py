@@ -46,7 +46,7 @@ def test_passages_without_any_unit_give_an_empty_matrix(tiny_proxy: Proxy) -> No
 
 def test_a_title_that_a_top_unit_names_marks_its_passage(tiny_proxy: Proxy) -> None:
     features = Features(Candidates(QUERY, PASSAGES, proxy=tiny_proxy))
-    features._top = [0]  # "The Salt Bride was composed by Ilka Dorvan."
+    features.top = [0]  # "The Salt Bride was composed by Ilka Dorvan."
     assert features.named.tolist() == [0, 0, 1, 1, 0, 0]
 
 
@@ -54,7 +54,7 @@ def test_the_bridge_reaches_other_passages_by_words_that_the_query_lacks(
     tiny_proxy: Proxy,
 ) -> None:
     features = Features(Candidates(QUERY, PASSAGES, proxy=tiny_proxy))
-    features._top = [0]
+    features.top = [0]
     assert (features.bridge[:2] == 0).all()  # its own passage
     assert features.bridge[2] > features.bridge[4]  # "Ilka Dorvan" in the title
 
