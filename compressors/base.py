@@ -38,6 +38,7 @@ SCORERS: Registry[Scorer] = Registry(
         "attention-rag": "foveate.compressors.attention_rag:AttentionRAG",
         "cafe": "foveate.compressors.cafe:Cafe",
         "fused": "foveate.compressors.fused:Fused",
+        "one-hop": "foveate.compressors.one_hop:OneHop",
         "lexical": "foveate.compressors.lexical:Lexical",
         "qr-heads": "foveate.compressors.qr_heads:QRHeads",
         "random": "foveate.compressors.random:Random",

@@ -5,13 +5,14 @@ reading (the detection of QRHead, https://arxiv.org/abs/2506.09944, section 3.1,
 of documents). Those nearly as good as the best are kept; a greedy search for heads that complement
 each other did better on the set itself and worse on any other.
 
-Weights: logistic regression on the units of all records, each record once as it is and once
-without the passages that hold its evidence, so that the score learns what it looks like when
-nothing is relevant.
+Weights: see `foveate.compressors.training.probe`; each record counts once as it is and once without
+the passages that hold its evidence, so that the score learns what it looks like when nothing is
+relevant.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,9 +22,9 @@ import numpy as np
 from foveate.blocks.candidates import Candidates
 
 from .examples import gold_units
-from .features import ATTENTION, FUSED, Features, head_ranking
-from .logistic import fit
-from .probes import Probe
+from .features import head_ranking
+from .training.probe import fit_probe
+from .training.table import collect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,12 +36,11 @@ if TYPE_CHECKING:
     from foveate.blocks.reading import Head, Reading
 
     from .examples import Example
+    from .probes import Probe
 
 MAX_HEADS = 8
 AUC_TOLERANCE = 0.03
 """How far below the best head another may be to be kept."""
-
-SCORERS = {"retrieval-heads": ATTENTION, "fused": FUSED}
 
 
 def shipped_set() -> Path:
@@ -64,6 +64,10 @@ def calibrate(
         more: Further records, for the weights alone.
         source: Name of the sets, for the record.
         progress: Told the stage and how far it is.
+
+    Raises:
+        InputError: There are too few records.
+        MissingExtraError: scikit-learn is not installed.
     """
     config = proxy.model.config
     every = [
@@ -75,22 +79,14 @@ def calibrate(
     pairs = list(_read_all(wide, examples, "rank heads", progress))
     heads = choose_heads(pairs, wide.heads)
     narrow = proxy.with_heads(heads)
-    features, labels = _features(narrow, [*examples, *more], progress)
-    return Probe(
-        model=proxy.name,
-        fingerprint=proxy.fingerprint,
-        heads=heads,
-        scorers={
-            name: fit(columns, features[:, [FUSED.index(c) for c in columns]], labels)
-            for name, columns in SCORERS.items()
-        },
-        provenance={
-            "source": source,
-            "records_for_heads": len(examples),
-            "records_for_weights": len(examples) + len(more),
-            "auc_of_heads": round(_auc_of(pairs, [wide.heads.index(h) for h in heads]), 4),
-        },
+    fitted = fit_probe(
+        narrow, collect(narrow, [*examples, *more], progress=progress), source=source
     )
+    chosen = {
+        "records_for_heads": len(examples),
+        "auc_of_heads": round(_auc_of(pairs, [wide.heads.index(h) for h in heads]), 4),
+    }
+    return replace(fitted, provenance={**fitted.provenance, **chosen})
 
 
 def choose_heads(
@@ -123,22 +119,6 @@ def _read_all(
         if positive.any() and not positive.all():
             yield candidates.reading, positive
         proxy.store.clear()
-
-
-def _features(
-    proxy: Proxy,
-    examples: Sequence[Example],
-    progress: Progress | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rows, labels = [], []
-    for n, example in enumerate(examples):
-        if progress is not None:
-            progress("fit weights", n, len(examples))
-        for variant in filter(None, (example, example.without_evidence())):
-            candidates = Candidates(variant.question, variant.passages, proxy=proxy)
-            rows.append(Features(candidates).matrix(FUSED))
-            labels.append(gold_units(candidates, variant.gold))
-    return np.concatenate(rows), np.concatenate(labels).astype(np.float64)
 
 
 def _auc_of(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[int]) -> float:

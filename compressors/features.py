@@ -28,8 +28,9 @@ AROUND = ("title_attention", "passage_attention", "near_attention", "beside")
 LEXICAL = ("bm25", "passage_bm25", "near_bm25", "coverage")
 PLACE = ("title_in_query", "length", "first", "place")
 BRIDGES = ("bridge", "named", "names", "rank")
+WHOLE = ("intensity", "over_baseline")
 SECOND_HOP = ("hop_attention", "hop_looked", "hop_title")
-FUSED = (*ATTENTION, *AROUND, *LEXICAL, *PLACE, *BRIDGES)
+FUSED = (*ATTENTION, *AROUND, *LEXICAL, *PLACE, *BRIDGES, *WHOLE)
 """The features of one reading, in the order its weights are printed."""
 
 TWO_HOPS = (*FUSED, *SECOND_HOP)
@@ -223,6 +224,24 @@ class Features:
         ranks = np.empty(len(order))
         ranks[order] = np.log1p(np.arange(len(order)))
         return ranks
+
+    @cached_property
+    def intensity(self) -> NDArray[np.float64]:
+        """Log attention mass of all units over their tokens; one value for all. Absolute."""
+        reading = self._candidates.reading
+        total = np.log(reading.mass.sum(1) / max(int(reading.tokens.sum()), 1) + _TINY)
+        return np.full(len(self._owners), float(total.mean()))
+
+    @cached_property
+    def over_baseline(self) -> NDArray[np.float64]:
+        """Log attention mass of all units over what a content-free query gives; one value for all.
+
+        The calibration of in-context reranking, https://arxiv.org/abs/2410.02642, section 3.2, as a
+        ratio. Absolute.
+        """
+        reading = self._candidates.reading
+        odds = np.log(reading.mass.sum(1) + _TINY) - np.log(reading.baseline.sum(1) + _TINY)
+        return np.full(len(self._owners), float(odds.mean()))
 
     @cached_property
     def hop_attention(self) -> NDArray[np.float64]:

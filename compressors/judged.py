@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from foveate.blocks.candidates import Candidates, Scores, best_per_passage
 
-from .logistic import probability
+from .nothing import whole
 from .probes import find, shipped
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .boosted import Boosted
     from .features import Features
+    from .logistic import Logistic
+
+NOTHING = "nothing"
 
 
 def judge(candidates: Candidates, scorer: str, features: Features) -> Scores:
@@ -20,8 +28,19 @@ def judge(candidates: Candidates, scorer: str, features: Features) -> Scores:
     standardised and mean the same for any model.
     """
     probe = find(candidates.reader.fingerprint)
-    fitted = probe and probe.scorers.get(scorer)
-    model = fitted or shipped().scorers[scorer]
-    units = probability(features.matrix(tuple(model.weights)), model)
-    best = float(units.max(initial=0.0))
-    return Scores(units, best_per_passage(candidates, units), nothing=1.0 - best)
+    known = probe.scorers if probe else {}
+    model = known.get(scorer) or shipped().scorers[scorer]
+    units = model.probability(features.matrix(tuple(model.features)))
+    nothing = _nothing(features, units, known.get(NOTHING))
+    return Scores(units, best_per_passage(candidates, units), nothing)
+
+
+def _nothing(
+    features: Features, units: NDArray[np.float64], model: Logistic | Boosted | None
+) -> float:
+    """Chance that no passage answers; without weights of its own, what the best unit leaves."""
+    if model is None or not len(units):
+        return 1.0 - float(units.max(initial=0.0))
+    known = whole(features, units)
+    row = np.array([[known[name] for name in model.features]])
+    return float(model.probability(row)[0])

@@ -28,7 +28,6 @@ from foveate.blocks.errors import NotTrainedError
 
 from .base import Candidates, Scorer, Scores
 from .every_head import every_head
-from .logistic import probability
 from .probes import Probe, folder, load
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class Sentinel(Scorer):
         """
         wide = every_head(candidates.reader)
         model = weights_for(wide).scorers[NAME]
-        units = probability(features(candidates.read_by(wide).reading), model)
+        units = model.probability(features(candidates.read_by(wide).reading))
         best = float(units.max(initial=0.0))
         return Scores(units, best_per_passage(candidates, units), nothing=1.0 - best)
 

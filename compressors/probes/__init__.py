@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from foveate.blocks.errors import InputError
 from foveate.blocks.home import home
+from foveate.compressors.boosted import Boosted
+from foveate.compressors.logistic import Logistic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,14 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Logistic:
-    """A score's way to a probability: 1 / (1 + exp(-(weights . features + bias)))."""
-
-    weights: Mapping[str, float]
-    bias: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +45,15 @@ class Probe:
     model: str
     fingerprint: str
     heads: tuple[Head, ...]
-    scorers: Mapping[str, Logistic]
+    scorers: Mapping[str, Logistic | Boosted]
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
         """Write as JSON, whole or not at all."""
         path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(f".{os.getpid()}.tmp")
-        draft.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", "utf-8")
+        text = json.dumps({"format": FORMAT, **asdict(self)}, separators=(",", ":"))
+        draft.write_text(text + "\n", "utf-8")
         draft.replace(path)
         find.cache_clear()
 
@@ -74,12 +69,16 @@ def load(path: Path) -> Probe:
         if data.pop("format") != FORMAT:
             raise InputError(f"{path} is of another format; make it anew: foveate calibrate MODEL")
         data["heads"] = tuple((int(layer), int(head)) for layer, head in data["heads"])
-        data["scorers"] = {name: Logistic(**each) for name, each in data["scorers"].items()}
+        data["scorers"] = {name: _model(each) for name, each in data["scorers"].items()}
         return Probe(**data)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path} is no probe file: {error}; make it anew: foveate calibrate MODEL"
         ) from error
+
+
+def _model(data: Mapping[str, Any]) -> Logistic | Boosted:
+    return Boosted(**data) if "trees" in data else Logistic(**data)
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +115,7 @@ def folder() -> Path:
 
 @cache
 def shipped() -> Probe:
-    """The probe of the default proxy."""
+    """The probe of the default proxy without its adapter: what other models fall back on."""
     return load(Path(str(files(__package__) / "smollm2-135m-instruct.json")))
 
 
@@ -126,4 +125,4 @@ def _known() -> Iterator[Probe]:
             yield load(path)
         except InputError as damage:  # of no concern to the models that it was not made for
             log.warning("left out: %s", damage)
-    yield shipped()
+    yield from map(load, sorted(Path(str(files(__package__))).glob("smollm2-*.json")))

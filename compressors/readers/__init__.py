@@ -57,7 +57,8 @@ def heads_of(reader: Path) -> tuple[Head, ...]:
 
 def _known() -> Iterator[tuple[Path, str]]:
     shipped = Path(str(files(__package__)))
-    for record in (*sorted(folder().glob(f"*/{TRAINING}")), *sorted(shipped.glob(f"*/{TRAINING}"))):
+    own = sorted(folder().glob(f"*/best/{TRAINING}"))
+    for record in (*own, *sorted(shipped.glob(f"*/{TRAINING}"))):
         try:
             yield record.parent, str(json.loads(record.read_text("utf-8"))["fingerprint"])
         except (OSError, ValueError, KeyError, TypeError) as damage:

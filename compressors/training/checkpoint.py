@@ -33,11 +33,11 @@ class Progressed:
 
     step: int = 0
     best: int = 0
-    curve: tuple[tuple[int, float, float], ...] = ()
+    curve: tuple[tuple[int, float, float | None], ...] = ()
 
-    def measured(self, step: int, score: float, loss: float) -> Progressed:
+    def measured(self, step: int, score: float, loss: float | None) -> Progressed:
         """Further on, with another point of the curve."""
-        curve = (*self.curve, (step, round(score, 5), round(loss, 5)))
+        curve = (*self.curve, (step, round(score, 5), None if loss is None else round(loss, 5)))
         best = max(curve, key=lambda point: point[1])[0]
         return replace(self, step=step, best=best, curve=curve)
 
@@ -92,7 +92,7 @@ class Checkpoint:
                 "settings); give another folder, or remove it"
             )
         self._load(path / "state.safetensors")
-        curve = tuple((int(s), float(a), float(b)) for s, a, b in saved["curve"])
+        curve = tuple((step, score, loss) for step, score, loss in saved["curve"])
         return Progressed(saved["step"], saved["best"], curve)
 
     def _write(self, name: str, state: Progressed, tensors: dict[str, torch.Tensor]) -> None:

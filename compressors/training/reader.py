@@ -27,9 +27,10 @@ from .sampling import cut, fitting, schedule
 from .validation import average_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.examples import Example
 
@@ -75,7 +76,7 @@ def train_reader(
     folder: Path,
     recipe: Recipe | None = None,
     *,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Progressed:
     """Train an adapter for a proxy's heads; stop at any time and call again to go on.
 
@@ -108,7 +109,7 @@ def train_reader(
     state = checkpoint.resume()
     plan = schedule([len(s) for s in sets], recipe.steps, np.random.default_rng(recipe.seed))
     if not state.curve:
-        state = state.measured(0, average_precision(proxy, model, held_back), math.nan)
+        state = state.measured(0, average_precision(proxy, model, held_back), None)
         checkpoint.save(state)
     losses: list[float] = []
     for step in range(state.step, recipe.steps):
@@ -121,7 +122,7 @@ def train_reader(
             _update(optimizer, model, step, recipe)
         if (step + 1) % recipe.every == 0 or step + 1 == recipe.steps:
             score = average_precision(proxy, model, held_back)
-            state = state.measured(step + 1, score, float(np.mean(losses)) if losses else math.nan)
+            state = state.measured(step + 1, score, float(np.mean(losses)) if losses else None)
             checkpoint.save(state)
             losses = []
     return state

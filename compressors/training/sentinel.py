@@ -16,7 +16,8 @@ from foveate.blocks.candidates import Candidates
 from foveate.blocks.errors import InputError, MissingExtraError
 from foveate.compressors.every_head import every_head
 from foveate.compressors.examples import gold_units
-from foveate.compressors.probes import Logistic, Probe
+from foveate.compressors.logistic import Logistic
+from foveate.compressors.probes import Probe
 from foveate.compressors.sentinel import NAME, feature_names, features
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ from foveate.compressors.examples import gold_units
 from foveate.compressors.features import TWO_HOPS, Features
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.examples import Example
 
@@ -55,7 +56,7 @@ def collect(
     *,
     names: tuple[str, ...] = TWO_HOPS,
     cache: Path | None = None,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Table:
     """Read every record, as it is and without its evidence, and note what is known of each unit.
 

@@ -9,7 +9,8 @@ from foveate.blocks.errors import InputError
 from foveate.blocks.proxy import weights_fingerprint
 from foveate.compressors import probes
 from foveate.compressors.features import ATTENTION, FUSED
-from foveate.compressors.probes import Logistic, Probe
+from foveate.compressors.logistic import Logistic
+from foveate.compressors.probes import Probe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ from foveate.blocks.passage import Passage
 from foveate.compressors import sentinel
 from foveate.compressors.every_head import all_heads, every_head
 from foveate.compressors.examples import Example
-from foveate.compressors.probes import Logistic, Probe
+from foveate.compressors.logistic import Logistic
+from foveate.compressors.probes import Probe
 from foveate.compressors.sentinel import Sentinel, feature_names, features
 from foveate.compressors.training.sentinel import fit_sentinel, train_sentinel
 

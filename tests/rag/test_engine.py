@@ -78,7 +78,8 @@ def trained_proxy(
     """A proxy with weights for every method that needs some."""
     from foveate.compressors import sentinel
     from foveate.compressors.every_head import all_heads
-    from foveate.compressors.probes import Logistic, Probe
+    from foveate.compressors.logistic import Logistic
+    from foveate.compressors.probes import Probe
 
     monkeypatch.setenv("FOVEATE_HOME", str(tmp_path))
     heads = all_heads(tiny_proxy)
