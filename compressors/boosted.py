@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,12 +50,12 @@ class Boosted:
         return sigmoid(value[trees, at].sum(1) + self.bias)
 
     @cached_property
-    def _nodes(self) -> tuple[NDArray[np.intp], ...]:
+    def _nodes(self) -> tuple[NDArray[Any], ...]:
         """Five arrays (trees, nodes), padded by nodes that no row reaches."""
         size = max(len(tree["value"]) for tree in self.trees)
 
-        def padded(name: str, kind: type) -> NDArray[np.intp]:
-            table = np.zeros((len(self.trees), size), dtype=kind)
+        def padded(name: str, kind: type) -> NDArray[Any]:
+            table: NDArray[Any] = np.zeros((len(self.trees), size), dtype=kind)
             for row, tree in zip(table, self.trees, strict=True):
                 row[: len(tree[name])] = tree[name]
             return table

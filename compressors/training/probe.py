@@ -15,9 +15,9 @@ import numpy as np
 from foveate.blocks.errors import InputError, MissingExtraError
 from foveate.compressors.boosted import Boosted
 from foveate.compressors.features import FUSED, TWO_HOPS
-from foveate.compressors.logistic import logit
+from foveate.compressors.logistic import Logistic, logit
 from foveate.compressors.nothing import NOTHING
-from foveate.compressors.probes import Logistic, Probe
+from foveate.compressors.probes import Probe
 
 from .table import collect
 from .validation import precision
@@ -240,7 +240,8 @@ def _folds(table: Table, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray
     from sklearn.model_selection import GroupKFold
 
     _sklearn()
-    split = GroupKFold(FOLDS, shuffle=True, random_state=seed)
+    folds = min(FOLDS, len(np.unique(table.questions)))
+    split = GroupKFold(folds, shuffle=True, random_state=seed)
     yield from split.split(table.features, table.labels, table.questions)
 
 

@@ -68,7 +68,10 @@ def collect(
             stopped goes on where it was.
         progress: Told the stage and how far it is.
     """
-    features, labels, records, questions = [], [], [], []
+    features: list[NDArray[np.float64]] = []
+    labels: list[NDArray[np.float64]] = []
+    records: list[NDArray[np.int64]] = []
+    questions: list[NDArray[np.int64]] = []
     for question, example in enumerate(examples):
         if progress is not None:
             progress("read", question, len(examples))

@@ -17,7 +17,7 @@ from foveate.compressors.calibrate import (
     shipped_set,
 )
 from foveate.compressors.examples import Example, gold_units, join, load_examples
-from foveate.compressors.features import FUSED
+from foveate.compressors.features import FUSED, TWO_HOPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +65,9 @@ def test_it_chooses_heads_that_exist_and_weighs_every_feature(tiny_proxy: Proxy)
     assert 1 <= len(probe.heads) <= MAX_HEADS
     assert set(probe.heads) <= set(tiny_proxy.heads)
     assert probe.fingerprint == tiny_proxy.fingerprint
-    assert tuple(probe.scorers["fused"].weights) == FUSED
-    assert dict.fromkeys(stages) == {"rank heads": None, "fit weights": None}
+    assert tuple(probe.scorers["one-hop"].features) == FUSED
+    assert tuple(probe.scorers["fused"].features) == TWO_HOPS
+    assert dict.fromkeys(stages) == {"rank heads": None, "read": None}
     assert calibrate(tiny_proxy, EXAMPLES, source="ships") == probe
 
 
