@@ -110,7 +110,8 @@ def select(
     for unit in sorted(plan.musts):
         if not picker.take((unit,), plan.musts[unit]):
             raise BudgetError(
-                f"the pinned text does not fit into {limit} tokens; raise the budget or pin less"
+                f"what must stay ({plan.musts[unit]}) does not fit into {limit} tokens; raise the "
+                "budget, or pin or keep less"
             )
     musts = dict(picker.reasons)
     _fill(picker, plan, scores, _wanted(scores, adaptive))

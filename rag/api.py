@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from foveate.blocks.store import BlockStore
     from foveate.compressors.base import Scorer
     from foveate.compressors.budget import Budget
+    from foveate.compressors.keep import Keep
     from foveate.reorder.base import Orderer
 
     from .context import Context
@@ -38,6 +39,7 @@ def compress(
     orderer: str | Orderer = "original",
     tokenizer: Any = None,
     pins: Sequence[Pin] = (),
+    keep: Sequence[Keep] = (),
     timeout: float | None = None,
     titles: bool = True,
     numbered: bool = False,
@@ -57,6 +59,8 @@ def compress(
         tokenizer: What counts tokens: a tiktoken name, a Hugging Face tokenizer, a function; None
             is the proxy's own.
         pins: What must stay: a passage id, or (passage id, start, end) in characters.
+        keep: What must stay wherever it stands: "numbers", "dates", "urls", "emails", "code",
+            "quotes", "identifiers", '/a pattern/', or compiled patterns.
         timeout: Seconds until an answer is due. Past it, and on any fault of the proxy, BM25
             answers within the same budget and `Context.degraded` says so.
         titles: Put each passage's title above it.
@@ -67,7 +71,7 @@ def compress(
         InputError: The input cannot be used; the message says what is allowed.
         ModelNotFoundError: The proxy is not on this machine; run `foveate models pull`.
     """
-    options = Options(budget, tokenizer, tuple(pins), timeout, Style(titles, numbered))
+    options = Options(budget, tokenizer, tuple(pins), timeout, Style(titles, numbered), tuple(keep))
     return default_engine(proxy).compress(query, passages, options, scorer=scorer, orderer=orderer)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foveate.compressors.budget import Adaptive, limit_of
+from foveate.compressors.keep import kept_units
 from foveate.compressors.sections import sections
 from foveate.compressors.selection import Plan, everything
 
@@ -54,8 +55,9 @@ def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Con
 
 
 def _plan(candidates: Candidates, request: Request) -> Plan:
-    pins = pinned_units(candidates, request.options.pins)
-    return Plan(musts=dict.fromkeys(pins, "pinned"), sections=sections(candidates))
+    pins = dict.fromkeys(pinned_units(candidates, request.options.pins), "pinned")
+    retained = kept_units(candidates, request.options.keep)
+    return Plan(musts={**retained, **pins}, sections=sections(candidates))
 
 
 def _context(

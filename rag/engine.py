@@ -28,6 +28,8 @@ from foveate.blocks.passage import Passage, as_passages
 from foveate.compressors.base import SCORERS, Scorer
 from foveate.compressors.budget import Budget
 from foveate.compressors.budget import check as check_budget
+from foveate.compressors.keep import Keep
+from foveate.compressors.keep import check as check_keep
 from foveate.compressors.lexical import Lexical
 from foveate.reorder.base import ORDERERS, Orderer
 
@@ -67,6 +69,8 @@ class Options:
         pins: What must stay: a passage id, or (passage id, start, end) in characters.
         timeout: Seconds until an answer is due; None waits.
         style: Layout of the text.
+        keep: What must stay wherever it stands: names of `foveate.compressors.keep.KINDS`
+            ("numbers", "dates", "urls", ...), '/a pattern/', or compiled patterns.
     """
 
     budget: Budget = 0.5
@@ -74,6 +78,7 @@ class Options:
     pins: Sequence[Pin] = ()
     timeout: float | None = None
     style: Style = field(default_factory=Style)
+    keep: Sequence[Keep] = ()
 
 
 class Engine:
@@ -133,6 +138,7 @@ class Engine:
         clock = Clock()
         deadline = deadline or Deadline(options.timeout)
         check_budget(options.budget)
+        check_keep(options.keep)
         _check_timeout(options.timeout)
         use = SCORERS.make(scorer) if scorer else self.scorer
         place = ORDERERS.make(orderer) if orderer else self.orderer

@@ -124,9 +124,10 @@ def _trim(problem: Problem, sheet: Sheet, selection: Selection) -> Selection:
 def _check_musts(problem: Problem, sheet: Sheet) -> None:
     kept = closure(problem.candidates, problem.plan.musts)
     if (tokens := sheet.tokens(kept)) > problem.limit:
+        why = ", ".join(sorted(set(problem.plan.musts.values())))
         raise BudgetError(
-            f"the pinned text takes {tokens} tokens and does not fit into {problem.limit}; "
-            "raise the budget or pin less"
+            f"what must stay ({why}) takes {tokens} tokens and does not fit into {problem.limit}; "
+            "raise the budget, or pin or keep less"
         )
 
 

@@ -19,6 +19,9 @@ from foveate.blocks.passage import UnitKind  # noqa: TC001 - pydantic reads anno
 
 from .fields import BudgetField, Metadata, Strict, Text, as_object
 
+KeepName = Literal["numbers", "dates", "urls", "emails", "code", "quotes", "identifiers"]
+"""No patterns: one could keep the service busy for ever."""
+
 
 class InputPassage(Strict):
     """One retrieved text."""
@@ -97,6 +100,7 @@ class CompressRequest(Strict):
         None, description='tiktoken name that counts, such as "o200k_base"; null is the service\'s.'
     )
     pins: list[Text | SpanPin] = Field([], description="Passage ids, or spans, that must stay.")
+    keep: list[KeepName] = Field([], description="What must stay wherever it stands.")
     timeout: float | None = Field(
         None,
         gt=0,

@@ -13,6 +13,7 @@ from .naming import Naming
 from .options import (
     AsJson,
     BudgetText,
+    Keep,
     NoTitles,
     Numbered,
     Orderer,
@@ -65,6 +66,7 @@ def compress(
     chunk: ChunkTokens = None,
     numbered: Numbered = False,
     no_titles: NoTitles = False,
+    keep: Keep = None,
     as_json: AsJson = False,
 ) -> None:
     """Cut texts down to what a question needs, verbatim, within a budget.
@@ -73,7 +75,12 @@ def compress(
     Standard input is one passage, or JSON lines.
     """
     options = options_of(
-        budget, tokenizer=tokenizer, timeout=timeout, numbered=numbered, no_titles=no_titles
+        budget,
+        tokenizer=tokenizer,
+        timeout=timeout,
+        numbered=numbered,
+        no_titles=no_titles,
+        keep=keep or (),
     )
     context = _context(query, files or (), options, scorer, orderer, proxy, chunk)
     if as_json:
@@ -92,10 +99,11 @@ def explain(
     proxy: ProxyName = "default",
     timeout: Timeout = None,
     chunk: ChunkTokens = None,
+    keep: Keep = None,
     html: Html = None,
 ) -> None:
     """Show what is kept and what is dropped, with scores, in colour or as a page."""
-    options = options_of(budget, tokenizer=tokenizer, timeout=timeout)
+    options = options_of(budget, tokenizer=tokenizer, timeout=timeout, keep=keep or ())
     context = _context(query, files or (), options, scorer, orderer, proxy, chunk)
     if html is None:
         context.show()

@@ -14,6 +14,8 @@ from .inputs import budget_of
 from .naming import ORDERERS, SCORERS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from foveate.blocks.proxy import Proxy
     from foveate.rag.engine import Engine, Options
 
@@ -46,6 +48,15 @@ Timeout = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all there is to know, as JSON.")]
 Numbered = Annotated[bool, typer.Option("--numbered", help="Put [n] before each passage.")]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="WHAT",
+        help="What must stay: numbers, dates, urls, emails, code, quotes, identifiers, or "
+        "/a pattern/; may be repeated.",
+    ),
+]
 NoTitles = Annotated[bool, typer.Option("--no-titles", help="Leave titles out.")]
 
 
@@ -56,6 +67,7 @@ def options_of(
     timeout: float | None = None,
     numbered: bool = False,
     no_titles: bool = False,
+    keep: Sequence[str] = (),
 ) -> Options:
     """Options of the engine for what was typed.
 
@@ -69,7 +81,7 @@ def options_of(
 
     count = None if tokenizer is None else token_counter(tokenizer)
     style = Style(titles=not no_titles, numbered=numbered)
-    return Options(allowed, count, timeout=timeout, style=style)
+    return Options(allowed, count, timeout=timeout, style=style, keep=tuple(keep))
 
 
 def load_proxy_for(

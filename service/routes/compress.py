@@ -46,6 +46,7 @@ async def compress(
         Options(
             budget=budget_of(body.budget),
             pins=tuple(_pin(pin) for pin in body.pins),
+            keep=tuple(body.keep),
             tokenizer=await counter_of(runner, body.tokenizer or settings.tokenizer),
             timeout=timeout_of(body.timeout, settings),
             style=Style(titles=body.titles, numbered=body.numbered),
