@@ -37,6 +37,7 @@ SCORERS: Registry[Scorer] = Registry(
     {
         "attention-rag": "foveate.compressors.attention_rag:AttentionRAG",
         "cafe": "foveate.compressors.cafe:Cafe",
+        "embedding": "foveate.compressors.embedding:Embedding",
         "fused": "foveate.compressors.fused:Fused",
         "one-hop": "foveate.compressors.one_hop:OneHop",
         "lexical": "foveate.compressors.lexical:Lexical",

@@ -16,11 +16,13 @@ from foveate.blocks.errors import (
     BudgetError,
     EmptyQueryError,
     InputError,
+    ModelNotFoundError,
     NoPassagesError,
     NotTrainedError,
     UnknownNameError,
 )
 from foveate.compressors import SCORERS, Scorer
+from foveate.compressors.embedding import minilm_folder
 from foveate.compressors.probes import find
 from foveate.reorder import ORDERERS, Orderer
 
@@ -111,7 +113,27 @@ def test_it_keeps_what_answers_and_says_where_it_stood(engine: Engine) -> None:
     assert len(context.kept) + len(context.dropped) == len(context.pieces)
 
 
-@pytest.mark.parametrize("scorer", SCORERS.names())
+def _minilm_is_missing() -> bool:
+    try:
+        minilm_folder()
+    except ModelNotFoundError:
+        return True
+    return False
+
+
+SCORER_NAMES = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name == "embedding" and _minilm_is_missing(),
+            reason="needs MiniLM (`foveate models pull minilm`)",
+        ),
+    )
+    for name in SCORERS.names()
+]
+
+
+@pytest.mark.parametrize("scorer", SCORER_NAMES)
 @pytest.mark.parametrize("orderer", ORDERERS.names())
 @pytest.mark.parametrize("budget", [15, 0.4, Adaptive(), Adaptive(limit=15)])
 def test_every_scorer_works_with_every_orderer_and_budget(
@@ -143,7 +165,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("scorer", SCORERS.names())
+@pytest.mark.parametrize("scorer", SCORER_NAMES)
 @pytest.mark.parametrize("passages", ODD)
 def test_every_scorer_bears_odd_passages_and_answers_the_same_twice(
     trained_proxy: Proxy, scorer: str, passages: list[Passage]

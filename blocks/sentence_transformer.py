@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from foveate.blocks.errors import ModelNotFoundError, UnsupportedModelError
+from .errors import ModelNotFoundError, UnsupportedModelError
 
 if TYPE_CHECKING:
     from pathlib import Path
