@@ -73,6 +73,14 @@ class Stuck(Scorer):
         raise AssertionError("nobody waits for this")
 
 
+def _minilm_is_missing() -> bool:
+    try:
+        minilm_folder()
+    except ModelNotFoundError:
+        return True
+    return False
+
+
 @pytest.fixture
 def trained_proxy(
     tiny_proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -83,6 +91,9 @@ def trained_proxy(
     from foveate.compressors.logistic import Logistic
     from foveate.compressors.probes import Probe
 
+    if not _minilm_is_missing():  # the new home holds no models
+        (tmp_path / "models").mkdir()
+        (tmp_path / "models" / "minilm").symlink_to(minilm_folder())
     monkeypatch.setenv("FOVEATE_HOME", str(tmp_path))
     heads = all_heads(tiny_proxy)
     model = Logistic(dict.fromkeys(sentinel.feature_names(heads), 0.1), -1.0)
@@ -111,14 +122,6 @@ def test_it_keeps_what_answers_and_says_where_it_stood(engine: Engine) -> None:
     assert context.piece_text(best).startswith("The harbour froze")
     assert context.tokens_after == words(context.text) <= 8
     assert len(context.kept) + len(context.dropped) == len(context.pieces)
-
-
-def _minilm_is_missing() -> bool:
-    try:
-        minilm_folder()
-    except ModelNotFoundError:
-        return True
-    return False
 
 
 SCORER_NAMES = [
