@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from foveate.compressors.budget import Adaptive, limit_of
+from foveate.compressors.duplicates import twins
 from foveate.compressors.keep import kept_units
 from foveate.compressors.sections import sections
 from foveate.compressors.selection import Plan, everything
@@ -17,6 +18,8 @@ from .reasons import why_dropped
 from .sheet import Sheet
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from foveate.blocks.candidates import Candidates
     from foveate.blocks.counting import TokenCounter
 
@@ -57,14 +60,17 @@ def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Con
 def _plan(candidates: Candidates, request: Request) -> Plan:
     pins = dict.fromkeys(pinned_units(candidates, request.options.pins), "pinned")
     retained = kept_units(candidates, request.options.keep)
-    return Plan(musts={**retained, **pins}, sections=sections(candidates))
+    return Plan(musts={**retained, **pins}, sections=sections(candidates), twins=twins(candidates))
 
 
 def _context(
     problem: Problem, judged: Judgement, request: Request, tokens_before: int, chosen: Fit
 ) -> Context:
     candidates, kept = problem.candidates, chosen.selection.reasons
-    reasons = {**why_dropped(problem, chosen), **kept}
+    same = _said_by(problem.plan.twins, kept)
+    repeated = {unit: f"the same as unit {by}" for unit, by in same.items()}
+    reasons = {**why_dropped(problem, chosen), **repeated, **kept}
+    elsewhere = _elsewhere(same, candidates)
     costs = chosen.sheet.costs().units.tolist()
     owners = candidates.owners.tolist()
     owners_kept = {owners[unit] for unit in kept}
@@ -79,6 +85,7 @@ def _context(
             kept=i in kept,
             reason=reasons[i],
             tokens=costs[i],
+            also_in=tuple(sorted(elsewhere.get(i, set()) - {owner})),
         )
         for i, (owner, unit) in enumerate(zip(owners, candidates.units, strict=True))
     )
@@ -101,3 +108,19 @@ def _context(
         style=request.options.style,
         untitled=chosen.sheet.untitled,
     )
+
+
+def _said_by(same: Mapping[int, int], kept: Collection[int]) -> dict[int, int]:
+    """For each dropped unit that a kept one repeats, the kept one."""
+    speaks = {same[unit]: unit for unit in sorted(kept, reverse=True) if unit in same}
+    return {
+        unit: speaks[group] for unit, group in same.items() if unit not in kept and group in speaks
+    }
+
+
+def _elsewhere(same: Mapping[int, int], candidates: Candidates) -> dict[int, set[int]]:
+    """For each kept unit, the passages whose units it stands for."""
+    found: dict[int, set[int]] = {}
+    for unit, by in same.items():
+        found.setdefault(by, set()).add(int(candidates.owners[unit]))
+    return found

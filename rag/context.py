@@ -30,6 +30,8 @@ class Piece:
         kept: Whether it is in the context.
         reason: Why it is kept or dropped.
         tokens: Its tokens in the caller's tokenizer, alone.
+        also_in: Indices of other passages that say the same, and whose own unit was left out for
+            this one.
     """
 
     passage: int
@@ -41,6 +43,7 @@ class Piece:
     kept: bool
     reason: str
     tokens: int
+    also_in: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,6 +67,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
         "kind": piece.kind,
         "score": _number(piece.score, SCORE_DIGITS),
         "reason": piece.reason,
+        "also_in": list(piece.also_in),
         "tokens": piece.tokens,
     }
 

@@ -134,6 +134,7 @@ class PieceOut(BaseModel):
     kept: bool = Field(description="Whether it is in the context.")
     reason: str = Field(description="Why it is kept or dropped.")
     tokens: int = Field(description="Its tokens, alone.")
+    also_in: list[int] = Field([], description="Other passages that say the same, left out there.")
 
 
 class PassageOut(BaseModel):

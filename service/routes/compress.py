@@ -128,5 +128,6 @@ def _piece(context: Context, piece: Piece) -> PieceOut:
         score=piece.score,
         kept=piece.kept,
         reason=piece.reason,
+        also_in=list(piece.also_in),
         tokens=piece.tokens,
     )

@@ -54,6 +54,7 @@ def test_pieces_point_into_source_text_that_is_there_once(make_context: MakeCont
         "kind": "sentence",
         "score": 0.91,
         "reason": "relevant",
+        "also_in": [],
         "tokens": 6,
     }
 
