@@ -41,7 +41,7 @@ tokenizer.
   held one
 - *coverage*: share of the words of a reference answer that the passages held and the context still
   does, but for the question's own
-- *dangling*: share of kept units that lean on one that was dropped
+- *dangling*: share of kept units that lean on one that was dropped; not measured yet
 - *kept*: the budget as it was realised, share of the input's tokens
 
 In parentheses 95% bootstrap intervals over records; the difference of the default to BM25 is

@@ -79,9 +79,12 @@ def _alike(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _claims(text: str) -> _Claims:
-    """What must be equal: numbers, names and their order, and how often it is denied."""
+    """What must be equal: numbers, names and their order, and how often it is denied.
+
+    The first word counts as a name: its capital does not tell.
+    """
     return (
         tuple(_NUMBER.findall(text)),
-        tuple(_NAME.findall(text)),
+        (*text.casefold().split()[:1], *_NAME.findall(text)),
         len(_NEGATION.findall(text)),
     )

@@ -11,6 +11,10 @@ from foveate.compressors.lexical import terms
 from foveate.rag.engine import Engine, Options
 
 SAID = "The old salt bridge over the wide river was built by the monks of Teld."
+LONG = (
+    "{} was elected mayor after the long winter storm closed every harbour road and the council "
+    "asked shop owners, teachers and sailors whom they trusted most to rebuild their broken town."
+)
 WORDS = ("salt", "bridge", "river", "monk", "wall", "gate", "tower", "road", "ship", "rope", "mast")
 
 
@@ -27,6 +31,8 @@ def of(*texts: str) -> dict[int, int]:
         (SAID, SAID.replace("was built", "was not built"), False),
         (SAID, SAID.replace("Teld", "Varn"), False),
         ("Yes, it is.", "Yes, it is.", False),
+        (LONG.format("Alva"), LONG.format("Alva"), True),
+        (LONG.format("Alva"), LONG.format("Bodil"), False),
     ],
 )
 def test_units_are_twins_when_they_say_the_same(first: str, second: str, same: bool) -> None:
@@ -40,7 +46,7 @@ def test_what_one_passage_repeats_alone_is_left_to_it() -> None:
 @given(
     st.lists(
         st.lists(st.sampled_from(WORDS), min_size=3, max_size=14).map(
-            lambda words: " ".join(words).capitalize() + "."
+            lambda words: f"The {' '.join(words)}."
         ),
         min_size=2,
         max_size=8,
