@@ -90,8 +90,7 @@ class Proxy:
         self.count_tokens = remembering(self.tokenizer.count)
         self.prompt = ReadingPrompt.of(self.tokenizer)
         self.store = MemoryStore() if store is None else store
-        digest = f"+{adapter.digest}" if adapter else ""
-        self.fingerprint = weights_fingerprint(model) + digest
+        self.fingerprint = reading_fingerprint(model, adapter)
         self.window = int(model.config.max_position_embeddings)
         self._max_block = min(MAX_BLOCK_TOKENS, self.window // 2)
         self._lock = threading.RLock()
@@ -262,6 +261,11 @@ class Proxy:
             namespace,
         )
         return repr(parts).encode("utf-8", "surrogatepass")
+
+
+def reading_fingerprint(model: Any, adapter: Adapter | None) -> str:
+    """Identity of the weights that read: the model's, and the adapter's behind it."""
+    return weights_fingerprint(model) + (f"+{adapter.digest}" if adapter else "")
 
 
 def weights_fingerprint(model: Any) -> str:

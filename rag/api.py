@@ -109,23 +109,25 @@ def load_proxy(
     """
     from foveate.blocks.adapter import load_adapter
     from foveate.blocks.loading import load_decoder
-    from foveate.blocks.proxy import Proxy, weights_fingerprint
+    from foveate.blocks.proxy import Proxy, reading_fingerprint, weights_fingerprint
     from foveate.compressors import probes, readers
 
     from .models import resolve
 
     decoder = load_decoder(resolve(model), device=device, dtype=dtype, revision=revision)
-    fingerprint = weights_fingerprint(decoder.model)
-    reader = readers.find(fingerprint) if adapter == "auto" else adapter and Path(adapter)
+    base = weights_fingerprint(decoder.model)
+    reader = readers.find(base) if adapter == "auto" else adapter and Path(adapter)
     trained = load_adapter(reader) if reader else None
+    fingerprint = reading_fingerprint(decoder.model, trained)
+    # Heads that were calibrated for what reads go before those that the reader was trained for.
     return Proxy(
         decoder.model,
         decoder.tokenizer,
         name=str(model),
         heads=(
-            readers.heads_of(reader)
-            if reader
-            else probes.heads_for(fingerprint, decoder.model.config, str(model))
+            probes.heads_for(fingerprint, decoder.model.config, str(model))
+            if not reader or probes.find(fingerprint)
+            else readers.heads_of(reader)
         ),
         adapter=trained,
         store=store,
