@@ -21,22 +21,22 @@ With `--json`, answers are kept in FILE.log.jsonl as they come, and the same com
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
-from statistics import fmean, median
+from operator import getitem, itemgetter
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from .data import SEED, load
+from .entries import Entry, grouped, parser, write
 from .log import Log, code
 from .qa import citation_precision, citation_recall, exact_match, f1, subspan_match, uncited
-from .stats import interval, paired
+from .stats import averages, differences
 from .systems import WHOLE, Bench
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Sequence
 
     from foveate import Context, Proxy
@@ -54,7 +54,6 @@ LABELS = ("f1", "exact_match", "subspan_match", "citation_precision", "citation_
 MEANS = (*LABELS, "kept_share")
 
 Budget = int | float
-Entry = dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,9 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run(ask, log, name, records, args.systems, args.budget)
             for row in (r for r in rows(log.entries, generator.name) if r["data"] == name):
                 print(line(row), flush=True)
-            if args.json:
-                found = rows(log.entries, generator.name)
-                args.json.write_text(json.dumps(found, indent=1) + "\n")
+            write(args.json, rows(log.entries, generator.name))
     return 0
 
 
@@ -167,7 +164,8 @@ def run(
     budgets: Sequence[Budget],
 ) -> None:
     """Add to the log what is not in it yet, record by record."""
-    known = {_key(entry) for entry in log.entries}
+    key = itemgetter("data", "system", "budget", "record")
+    known = {key(entry) for entry in log.entries}
     for record in records:
         for system in systems:
             for budget in [WHOLE] if system == FULL else budgets:
@@ -177,23 +175,20 @@ def run(
                     "budget": budget,
                     "record": record.id,
                 }
-                if _key(entry) not in known:
+                if key(entry) not in known:
                     log.add([entry | ask.ask(record, system, budget)])
 
 
 def rows(entries: Sequence[Entry], generator: str) -> list[dict[str, Any]]:
     """One row for each data set, system and budget, in their order."""
-    groups: dict[tuple[str, str, Budget], dict[str, Entry]] = {}
-    for entry in entries:
-        group = (entry["data"], entry["system"], entry["budget"])
-        groups.setdefault(group, {})[entry["record"]] = entry
+    groups = grouped(entries, "data", "system", "budget")
     found = []
     for (data, system, budget), ours in groups.items():
         row: Entry = {"system": system, "data": data, "budget": budget, "generator": generator}
         row |= _summary(list(ours.values()))
         base = groups.get((data, LEXICAL, budget))
         if base and base is not ours:
-            row["minus_lexical"] = _difference(ours, base)
+            row["minus_lexical"] = differences(ours, base, LABELS, getitem)
         found.append(row)
     return found
 
@@ -214,12 +209,7 @@ def line(row: dict[str, Any]) -> str:
 
 def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
     answered = [entry for entry in entries if entry["refused"] is None]
-    means: dict[str, float | None] = {}
-    intervals: dict[str, list[float] | None] = {}
-    for label in MEANS:
-        values = [entry[label] for entry in answered if entry[label] is not None]
-        means[label] = round(fmean(values), 4) if values else None
-        intervals[label] = interval(values) if values else None
+    means, intervals = averages(answered, MEANS, getitem)
     return {
         "n": len(answered),
         "refused": len(entries) - len(answered),
@@ -229,41 +219,18 @@ def _summary(entries: Sequence[Entry]) -> dict[str, Any]:
     }
 
 
-def _difference(ours: dict[str, Entry], theirs: dict[str, Entry]) -> dict[str, Any]:
-    shared = [record for record in ours if record in theirs]
-    return {
-        label: paired([ours[r][label] for r in shared], [theirs[r][label] for r in shared])
-        for label in LABELS
-    }
-
-
-def _key(entry: Entry) -> tuple[Any, ...]:
-    return entry["data"], entry["system"], entry["budget"], entry["record"]
-
-
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     from .quality import budget_of
 
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.answers",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    found = parser("answers", __doc__)
     systems = ["default", LEXICAL, FULL]
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--budget", type=budget_of, nargs="+", default=[0.3])
-    parser.add_argument("--systems", type=lambda text: text.split(","), default=systems)
-    parser.add_argument("--model", help="of the endpoint; without it the proxy's model answers")
-    parser.add_argument("--base-url", help="the endpoint, up to and with /v1")
-    parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS)
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--skip", type=int, default=0, help="records left out before the first")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--proxy", default="default")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
-    parser.add_argument("--mixed", action="store_true", help="go on although the code has changed")
-    return parser.parse_args(arguments)
+    found.add_argument("--budget", type=budget_of, nargs="+", default=[0.3])
+    found.add_argument("--systems", type=lambda text: text.split(","), default=systems)
+    found.add_argument("--model", help="of the endpoint; without it the proxy's model answers")
+    found.add_argument("--base-url", help="the endpoint, up to and with /v1")
+    found.add_argument("--max-tokens", type=int, default=MAX_TOKENS)
+    found.add_argument("--seed", type=int, default=SEED)
+    return found.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,12 @@ from __future__ import annotations
 import argparse
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foveate.compressors.base import SCORERS
 
 from .data import SEED, load
+from .entries import parser
 from .log import Log, code
 from .metrics import LABELS, Outcome
 from .rows import FAIR, UNBOUND, rows, write_rows
@@ -39,6 +39,7 @@ from .systems import WHOLE, Bench, Budget
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from .data import Record
     from .rows import Key, Outcomes
@@ -172,26 +173,19 @@ def systems_of(text: str) -> list[str]:
         raise argparse.ArgumentTypeError(
             f"{', '.join(sorted(unknown))}: no such system; choose from {', '.join(sorted(known))}"
         )
-    return sorted(names, key=lambda name: name in READING_THEIR_OWN_WAY)
+    return sorted(names, key=_reads_itself)
 
 
-READING_THEIR_OWN_WAY = frozenset({"attention-rag", "cafe", "qr-heads", "reattn", "sentinel"})
+def _reads_itself(system: str) -> bool:
+    return system not in OWN and SCORERS.make(system).reads_itself
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.quality", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--budget", type=budget_of, nargs="+", default=[0.3])
-    parser.add_argument("--systems", type=systems_of, default="default,lexical,random")
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--skip", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--proxy", default="default")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--fresh", action="store_true", help="start anew")
-    parser.add_argument("--mixed", action="store_true", help="go on though the code has changed")
-    return parser.parse_args(arguments)
+    found = parser("quality", __doc__)
+    found.add_argument("--budget", type=budget_of, nargs="+", default=[0.3])
+    found.add_argument("--systems", type=systems_of, default="default,lexical,random")
+    found.add_argument("--seed", type=int, default=SEED)
+    return found.parse_args(arguments)
 
 
 if __name__ == "__main__":

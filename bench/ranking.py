@@ -17,19 +17,19 @@ With `--json`, rankings are kept in FILE.log.jsonl as they come, and the same co
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
-from pathlib import Path
-from statistics import fmean, median
+from operator import getitem, itemgetter
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from .entries import Entry, grouped, parser, write
 from .ir import METRICS, Task, evaluate, tasks
 from .log import Log, code
-from .stats import interval, paired
+from .stats import averages, differences
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from foveate import Proxy
@@ -40,7 +40,6 @@ DEFAULT = "fused"
 LABELS = tuple(METRICS.values())
 
 Slot = int | str | None
-Entry = dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         run(proxy, log, name, found, args.systems, args.slots)
         for row in (row for row in rows(log.entries) if row["data"] == name):
             print(line(row), flush=True)
-        if args.json:
-            args.json.write_text(json.dumps(rows(log.entries), indent=1) + "\n")
+        write(args.json, rows(log.entries))
     return 0
 
 
@@ -83,12 +81,13 @@ def run(
     places: Sequence[Slot],
 ) -> None:
     """Add to the log what is not in it yet: query by query, so that its blocks serve all slots."""
-    known = {_key(entry) for entry in log.entries}
+    key = itemgetter("data", "system", "slot", "record")
+    known = {key(entry) for entry in log.entries}
     for task in found:
         for system in systems:
             for slot in places:
                 entry: Entry = {"data": data, "system": system, "slot": slot, "record": task.id}
-                if _key(entry) not in known:
+                if key(entry) not in known:
                     log.add([entry | measure(task.at(slot), system, proxy)])
 
 
@@ -113,16 +112,13 @@ def rank(task: Task, system: str, proxy: Proxy) -> list[float]:
 
 def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """One row for each data set, system and slot, in their order."""
-    groups: dict[tuple[str, str, Slot], dict[str, Entry]] = {}
-    for entry in entries:
-        group = (entry["data"], entry["system"], entry["slot"])
-        groups.setdefault(group, {})[entry["record"]] = entry
+    groups = grouped(entries, "data", "system", "slot")
     found = []
     for (data, system, slot), ours in groups.items():
         base = groups.get((data, GIVEN, slot)) or groups.get((data, LEXICAL, slot))
         row = _row(data, system, slot, list(ours.values()))
         if base and base is not ours:
-            row["minus_lexical"] = _difference(ours, base)
+            row["minus_lexical"] = differences(ours, base, LABELS, getitem)
         found.append(row)
     return found
 
@@ -140,47 +136,24 @@ def line(row: dict[str, Any]) -> str:
 
 
 def _row(data: str, system: str, slot: Slot, entries: Sequence[Entry]) -> dict[str, Any]:
+    means, intervals = averages(entries, LABELS, getitem)
     return {
         "system": system,
         "data": data,
         "slot": slot,
         "n": len(entries),
-        **{label: round(fmean(e[label] for e in entries), 4) for label in LABELS},
+        **means,
         "ms": round(median(e["ms"] for e in entries), 1),
-        "ci": {label: interval([e[label] for e in entries]) for label in LABELS},
+        "ci": intervals,
     }
-
-
-def _difference(ours: dict[str, Entry], theirs: dict[str, Entry]) -> dict[str, Any]:
-    shared = [record for record in ours if record in theirs]
-    return {
-        label: paired([ours[r][label] for r in shared], [theirs[r][label] for r in shared])
-        for label in LABELS
-    }
-
-
-def _key(entry: Entry) -> tuple[Any, ...]:
-    return entry["data"], entry["system"], entry["slot"], entry["record"]
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m bench.ranking",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument(
-        "--systems", type=lambda text: text.split(","), default=["default", LEXICAL]
-    )
-    parser.add_argument("--slots", type=slots, default=[None], help="first,middle,last,0..19")
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--skip", type=int, default=0, help="records left out before the first")
-    parser.add_argument("--proxy", default="default")
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
-    parser.add_argument("--mixed", action="store_true", help="go on although the code has changed")
-    return parser.parse_args(arguments)
+    found = parser("ranking", __doc__)
+    systems = ["default", LEXICAL]
+    found.add_argument("--systems", type=lambda text: text.split(","), default=systems)
+    found.add_argument("--slots", type=slots, default=[None], help="first,middle,last,0..19")
+    return found.parse_args(arguments)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from .metrics import LABELS, Outcome
-from .stats import auc, auc_interval, interval, paired
+from .stats import auc, auc_interval, averages, differences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def rows(groups: Mapping[Key, Outcomes], seed: int = 0) -> list[dict[str, Any]]:
         row["kept_gap"] = round(_fullest(groups, data, budget) - row["kept_share"], 4)
         reference = groups.get((data, REFERENCE, budget))
         if reference and system not in (REFERENCE, UNBOUND):
-            row["minus_lexical"] = difference(outcomes, reference, seed)
+            row["minus_lexical"] = differences(outcomes, reference, LABELS, getattr, seed)
         found.append(row)
     return found
 
@@ -49,12 +49,7 @@ def summarise(
 ) -> dict[str, Any]:
     """Means with bootstrap intervals over records, and median times."""
     each = list(outcomes.values())
-    means: dict[str, float | None] = {}
-    intervals: dict[str, list[float] | None] = {}
-    for label in MEANS:
-        values = [v for o in each if (v := getattr(o, label)) is not None]
-        means[label] = round(fmean(values), 4) if values else None
-        intervals[label] = interval(values, seed) if values else None
+    means, intervals = averages(each, MEANS, getattr, seed)
     judged = [o for o in each if o.nothing is not None and o.answerable is not None]
     scores = tuple(o.nothing or 0.0 for o in judged)
     area, bounds = _area(scores, tuple(not o.answerable for o in judged), seed)
@@ -80,19 +75,6 @@ def _area(
     """`auc` with its interval; once for all budgets of a system, which do not bear on it."""
     area = auc(scores, positive)
     return area, None if area is None else tuple(auc_interval(scores, positive, seed))
-
-
-def difference(ours: Outcomes, theirs: Outcomes, seed: int = 0) -> dict[str, Any]:
-    """Paired difference of each label, over the records of both."""
-    shared = [record for record in ours if record in theirs]
-    return {
-        label: paired(
-            [getattr(ours[record], label) for record in shared],
-            [getattr(theirs[record], label) for record in shared],
-            seed,
-        )
-        for label in LABELS
-    }
 
 
 def write_rows(path: Path, found: Sequence[Mapping[str, Any]]) -> None:

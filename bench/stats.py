@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+T = TypeVar("T")
+Value = Callable[[T, str], Any]
+"""What a record has under a label; None for nothing."""
 
 RESAMPLES = 2000
 BOUNDS = (0.025, 0.975)
@@ -30,6 +36,38 @@ def paired(
         return None
     mean = round(float(np.mean(gains)), 4)
     return {"mean": mean, "ci": interval(gains, seed), "n": len(gains)}
+
+
+def averages(
+    each: Sequence[T], labels: Sequence[str], value: Value[T], seed: int = 0
+) -> tuple[dict[str, float | None], dict[str, list[float] | None]]:
+    """Mean of each label over the records that have it, and its interval; None where none has."""
+    means: dict[str, float | None] = {}
+    intervals: dict[str, list[float] | None] = {}
+    for label in labels:
+        values = [v for one in each if (v := value(one, label)) is not None]
+        means[label] = round(fmean(values), 4) if values else None
+        intervals[label] = interval(values, seed) if values else None
+    return means, intervals
+
+
+def differences(
+    ours: Mapping[str, T],
+    theirs: Mapping[str, T],
+    labels: Sequence[str],
+    value: Value[T],
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Paired difference of each label, over the records of both."""
+    shared = [record for record in ours if record in theirs]
+    return {
+        label: paired(
+            [value(ours[record], label) for record in shared],
+            [value(theirs[record], label) for record in shared],
+            seed,
+        )
+        for label in labels
+    }
 
 
 def auc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"
+"""Files of an adapter, as PEFT names them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

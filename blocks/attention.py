@@ -12,11 +12,14 @@ import functools
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+import torch.nn.functional as F
 
 from .errors import UnsupportedModelError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from .reading import Head
 
 NAME = "foveate"
 
@@ -133,6 +136,32 @@ def _attention(
         module.layer_idx, query[0], key[0], value[0], scaling=scaling, window=sliding_window
     )
     return attended.transpose(0, 1)[None].contiguous(), None
+
+
+def probed(heads: Sequence[Head], layer: int) -> list[tuple[int, int]]:
+    """Which of the probed heads are in a layer: (place among the probed heads, head)."""
+    return [(place, head) for place, (at, head) in enumerate(heads) if at == layer]
+
+
+def visible(rows: torch.Tensor, keys: torch.Tensor, window: int | None) -> torch.Tensor:
+    """Whether each row may look at each key by their positions: (rows, keys)."""
+    seen = keys <= rows[:, None]
+    return seen if window is None else seen & (keys > rows[:, None] - window)
+
+
+def attend_whole(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor, scaling: float
+) -> torch.Tensor:
+    """Output of an attention whose weights nobody wants; shapes as in `attend_rows`."""
+    group = query.shape[0] // key.shape[0]
+    out = F.scaled_dot_product_attention(
+        query[None],
+        key.repeat_interleave(group, 0)[None],
+        value.repeat_interleave(group, 0)[None],
+        attn_mask=mask,
+        scale=scaling,
+    )
+    return out[0]
 
 
 def attend_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -77,6 +78,7 @@ class Candidates:
         self._proxy, self._deadline = proxy, deadline
         by_passage = [segment(passage.text) for passage in self.passages]
         counts = np.array([len(units) for units in by_passage], dtype=np.int64)
+        self._counts = counts
         self.units: tuple[Unit, ...] = tuple(unit for units in by_passage for unit in units)
         self.owners: NDArray[np.int64] = np.repeat(np.arange(len(counts)), counts)
         self.firsts: NDArray[np.int64] = np.cumsum(counts) - counts
@@ -88,6 +90,21 @@ class Candidates:
             self.passages[owner].text[unit.start : unit.end]
             for owner, unit in zip(self.owners, self.units, strict=True)
         )
+
+    def units_in(self, passage: int, start: int = 0, end: int | None = None) -> range:
+        """Indices of the units of a passage that a span of its text touches.
+
+        Args:
+            passage: Its index.
+            start: First character of the span.
+            end: One past the last; None is the end of the text.
+        """
+        first, stop = int(self.firsts[passage]), int(self.firsts[passage] + self._counts[passage])
+        here = self.units[first:stop]
+        begin = first + bisect_right(here, start, key=lambda unit: unit.end)
+        if end is None:
+            return range(begin, stop)
+        return range(begin, first + bisect_left(here, end, key=lambda unit: unit.start))
 
     @cached_property
     def requires(self) -> tuple[tuple[int, ...], ...]:

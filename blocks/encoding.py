@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import torch
-import torch.nn.functional as F
 
-from .attention import ForwardDone, attend_rows
+from .attention import ForwardDone, attend_rows, attend_whole, probed, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,7 +132,7 @@ class EncodePlan:
             if not final:
                 if self._head is not None:
                     values = torch.cat([self._head[1][layer], values], dim=1)
-                outputs[i] = _sdpa(query[:, rows], keys, values, mask, scaling)
+                outputs[i] = attend_whole(query[:, rows], keys, values, mask, scaling)
         if final:
             raise ForwardDone
         return torch.cat(outputs, dim=1)
@@ -149,10 +148,9 @@ class EncodePlan:
         if (rows, window) not in self._masks:
             # Keys stand before the rows by the length of the head: position of row i is keys -
             # rows + i.
-            at = torch.arange(keys - rows, keys, device=device)[:, None]
+            at = torch.arange(keys - rows, keys, device=device)
             seen = torch.arange(keys, device=device)
-            mask = seen <= at
-            self._masks[rows, window] = mask if window is None else mask & (seen > at - window)
+            self._masks[rows, window] = visible(at, seen, window)
         return self._masks[rows, window]
 
     def _capture(
@@ -164,27 +162,13 @@ class EncodePlan:
         mask: torch.Tensor,
         scaling: float,
     ) -> None:
-        wanted = [(i, head) for i, (at, head) in enumerate(self._heads) if at == layer]
+        wanted = probed(self._heads, layer)
         if not wanted or not self._extra:
             return
         group = query.shape[0] // keys.shape[0]
         heads = [head for _, head in wanted]
         shared = keys[[head // group for head in heads]]
-        rows, visible = query[heads, -self._extra :], mask[-self._extra :]
-        weights, _ = attend_rows(rows, shared, None, visible, scaling)
+        rows, seen = query[heads, -self._extra :], mask[-self._extra :]
+        weights, _ = attend_rows(rows, shared, None, seen, scaling)
         for (place, _), row in zip(wanted, weights.mean(1), strict=True):
             self.baseline[passage][place] = row[: -self._extra]
-
-
-def _sdpa(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor, scaling: float
-) -> torch.Tensor:
-    group = query.shape[0] // key.shape[0]
-    out = F.scaled_dot_product_attention(
-        query[None],
-        key.repeat_interleave(group, 0)[None],
-        value.repeat_interleave(group, 0)[None],
-        attn_mask=mask,
-        scale=scaling,
-    )
-    return out[0]

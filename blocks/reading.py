@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from .attention import ForwardDone, attend_rows
+from .attention import ForwardDone, attend_rows, probed, visible
 from .by_token import TokenSums
 
 if TYPE_CHECKING:
@@ -155,23 +155,18 @@ class ReadPlan:
         final = layer == self.depth - 1
         keys = torch.cat([*(k[layer] for k in self._keys), key], dim=1)
         values = None if final else torch.cat([*(v[layer] for v in self._values), value], dim=1)
-        wanted = [(i, head) for i, (at, head) in enumerate(self.heads) if at == layer]
+        wanted = probed(self.heads, layer)
         outputs = []
         turn = max(1, MAX_WEIGHTS // (query.shape[0] * keys.shape[1]))
         for start in range(0, query.shape[1], turn):
             rows = slice(start, start + turn)
-            visible = self._visible(rows, window)
-            weights, out = attend_rows(query[:, rows], keys, values, visible, scaling)
+            seen = visible(self._positions[rows], self._key_positions, window)
+            weights, out = attend_rows(query[:, rows], keys, values, seen, scaling)
             self._reduce(weights, wanted, query.shape[1])
             outputs.append(out)
         if final:
             raise ForwardDone
         return torch.cat([out for out in outputs if out is not None], dim=1)
-
-    def _visible(self, rows: slice, window: int | None) -> torch.Tensor:
-        at = self._positions[rows, None]
-        visible = self._key_positions <= at
-        return visible if window is None else visible & (self._key_positions > at - window)
 
     def _reduce(self, weights: torch.Tensor, wanted: list[tuple[int, int]], rows: int) -> None:
         if not wanted:

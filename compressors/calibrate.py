@@ -19,15 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foveate.blocks.candidates import Candidates
-
-from .examples import gold_units
+from .every_head import all_heads
 from .features import head_ranking
 from .training.probe import fit_probe
-from .training.table import collect
+from .training.table import collect, readings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -69,14 +67,11 @@ def calibrate(
         InputError: There are too few records.
         MissingExtraError: scikit-learn is not installed.
     """
-    config = proxy.model.config
-    every = [
-        (layer, head)
-        for layer in range(config.num_hidden_layers)
-        for head in range(config.num_attention_heads)
+    wide = proxy.with_heads(all_heads(proxy))
+    pairs = [
+        (reading, positive)
+        for _, reading, positive in readings(wide, examples, "rank heads", progress)
     ]
-    wide = proxy.with_heads(every)
-    pairs = list(_read_all(wide, examples, "rank heads", progress))
     heads = choose_heads(pairs, wide.heads)
     narrow = proxy.with_heads(heads)
     fitted = fit_probe(
@@ -103,22 +98,6 @@ def auc(scores: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
     wins = (scores[positive][:, None] > scores[~positive]).mean()
     ties = (scores[positive][:, None] == scores[~positive]).mean()
     return float(wins + ties / 2)
-
-
-def _read_all(
-    proxy: Proxy,
-    examples: Sequence[Example],
-    stage: str,
-    progress: Progress | None,
-) -> Iterator[tuple[Reading, NDArray[np.bool_]]]:
-    for n, example in enumerate(examples):
-        if progress is not None:
-            progress(stage, n, len(examples))
-        candidates = Candidates(example.question, example.passages, proxy=proxy)
-        positive = gold_units(candidates, example.gold)
-        if positive.any() and not positive.all():
-            yield candidates.reading, positive
-        proxy.store.clear()
 
 
 def _auc_of(pairs: Sequence[tuple[Reading, NDArray[np.bool_]]], heads: Sequence[int]) -> float:

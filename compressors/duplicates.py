@@ -13,6 +13,8 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
+from foveate.blocks.memo import remembering
+
 from .lexical import terms
 
 if TYPE_CHECKING:
@@ -57,8 +59,12 @@ def _pairs(candidates: Candidates) -> Iterator[tuple[int, int]]:
     for unit, own in words.items():
         if len(own) < LEAST_TERMS:
             continue
-        claims = _claims(candidates.texts[unit])
-        rare = [(claims, term) for term in _prefix(own, common)]
+        # A term that stands nowhere else leads to no other unit.
+        shared = [term for term in _prefix(own, common) if common[term] > 1]
+        if not shared:
+            continue
+        claims = _remembered_claims(candidates.texts[unit])
+        rare = [(claims, term) for term in shared]
         near = sorted({other for key in rare for other in known.get(key, ())})
         leader = next((other for other in near if _alike(own, words[other])), None)
         if leader is not None:
@@ -88,3 +94,6 @@ def _claims(text: str) -> _Claims:
         (*text.casefold().split()[:1], *_NAME.findall(text)),
         len(_NEGATION.findall(text)),
     )
+
+
+_remembered_claims = remembering(_claims)

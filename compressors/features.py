@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .grouped import sum_by
 from .hops import second_query
 from .lexical import bm25, terms, unit_terms
 
@@ -99,12 +100,8 @@ class Features:
     def passage_attention(self) -> NDArray[np.float64]:
         """Log attention on the whole passage, standardised over passages."""
         reading = self._candidates.reading
-        whole = np.stack(
-            [
-                np.bincount(self._owners, weights=row, minlength=len(self._candidates.passages))
-                for row in reading.mass
-            ]
-        )
+        count = len(self._candidates.passages)
+        whole = np.stack([sum_by(self._owners, row, count) for row in reading.mass])
         return head_ranking(whole + reading.titles)[self._owners]
 
     @cached_property

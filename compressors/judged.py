@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.blocks.candidates import Candidates, Scores, best_per_passage
 
-from .nothing import whole
+from . import nothing
 from .probes import find, shipped
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .boosted import Boosted
     from .features import Features
     from .logistic import Logistic
-
-NOTHING = "nothing"
 
 
 def judge(candidates: Candidates, scorer: str, features: Features) -> Scores:
@@ -31,8 +29,8 @@ def judge(candidates: Candidates, scorer: str, features: Features) -> Scores:
     known = probe.scorers if probe else {}
     model = known.get(scorer) or shipped().scorers[scorer]
     units = model.probability(features.matrix(tuple(model.features)))
-    nothing = _nothing(features, units, known.get(NOTHING))
-    return Scores(units, best_per_passage(candidates, units), nothing)
+    none = _nothing(features, units, known.get(nothing.NAME))
+    return Scores(units, best_per_passage(candidates, units), none)
 
 
 def _nothing(
@@ -41,6 +39,5 @@ def _nothing(
     """Chance that no passage answers; without weights of its own, what the best unit leaves."""
     if model is None or not len(units):
         return 1.0 - float(units.max(initial=0.0))
-    known = whole(features, units)
-    row = np.array([[known[name] for name in model.features]])
-    return float(model.probability(row)[0])
+    row = nothing.whole(units, features.matrix(nothing.COLUMNS))
+    return float(model.probability(np.array([row]))[0])

@@ -6,10 +6,7 @@ A unit is the smallest thing that stays, so that a match keeps the unit or units
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from foveate.blocks.errors import InputError, UnknownNameError
 
@@ -94,12 +91,7 @@ def _pattern(wanted: object) -> tuple[str, re.Pattern[str]]:
 
 
 def _matching(candidates: Candidates, pattern: re.Pattern[str]) -> Iterable[int]:
-    ends = [*candidates.firsts.tolist(), len(candidates.units)]
-    for passage, (first, stop) in zip(candidates.passages, pairwise(ends), strict=True):
-        spans = [match.span() for match in pattern.finditer(passage.text)]
-        bounds = np.array([unit.end for unit in candidates.units[first:stop]], dtype=np.int64)
-        for start, end in spans:
-            if end > start:
-                begin = first + int(np.searchsorted(bounds, start, side="right"))
-                last = first + int(np.searchsorted(bounds, end, side="left"))
-                yield from range(begin, min(last, stop - 1) + 1)
+    for index, passage in enumerate(candidates.passages):
+        for match in pattern.finditer(passage.text):
+            if match.group():
+                yield from candidates.units_in(index, *match.span())

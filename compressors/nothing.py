@@ -10,22 +10,27 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from .features import Features
+NAME = "nothing"
+"""What its weights are filed under."""
 
-NOTHING = ("best", "coverage_of_best", "intensity", "over_baseline")
-"""What the judgement goes by, in the order its weights are printed."""
+COLUMNS = ("coverage", "intensity", "over_baseline")
+"""Features of units that it is made from, beside their probabilities."""
+
+WHOLE = ("best", "coverage_of_best", "intensity", "over_baseline")
+"""What it goes by, in the order its weights are printed."""
 
 
-def whole(features: Features, units: NDArray[np.float64]) -> dict[str, float]:
-    """Features of one query's candidates as a whole.
+def whole(chances: NDArray[np.float64], columns: NDArray[np.float64]) -> tuple[float, ...]:
+    """The values of `WHOLE` for one query's candidates.
 
     Args:
-        features: Of their units.
-        units: Probability of each unit.
+        chances: Probability of each unit, of one at least: (units,).
+        columns: Their `COLUMNS`: (units, 3).
     """
-    return {
-        "best": float(logit(units).max()),
-        "coverage_of_best": float(features.coverage.max()),
-        "intensity": float(features.intensity[0]),
-        "over_baseline": float(features.over_baseline[0]),
-    }
+    coverage, intensity, over_baseline = columns.T
+    return (
+        float(logit(chances).max()),
+        float(coverage.max()),
+        float(intensity[0]),  # one value for all
+        float(over_baseline[0]),
+    )

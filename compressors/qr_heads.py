@@ -82,10 +82,11 @@ def calibrated(asked: TokenAttention, free: TokenAttention) -> NDArray[np.float6
 
 def kept_tokens(gain: NDArray[np.float64], passages: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which tokens are not far below the mean of their passage: (tokens,)."""
-    count = np.maximum(np.bincount(passages), 1)
-    mean = np.bincount(passages, gain) / count
+    sizes = np.bincount(passages)
+    count = np.maximum(sizes, 1)
+    mean = sum_by(passages, gain, len(sizes)) / count
     centred = gain - mean[passages]
-    deviation = np.sqrt(np.bincount(passages, centred**2) / count)
+    deviation = np.sqrt(sum_by(passages, centred**2, len(sizes)) / count)
     kept: NDArray[np.bool_] = centred >= -DEVIATIONS * deviation[passages] - 1e-12
     return kept
 

@@ -18,10 +18,11 @@ from .reasons import why_dropped
 from .sheet import Sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from foveate.blocks.candidates import Candidates
     from foveate.blocks.counting import TokenCounter
+    from foveate.compressors.keep import Keep
 
     from .engine import Clock, Judgement, Options
 
@@ -45,22 +46,22 @@ def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Con
     with request.clock.stage("select"):
         sheet = Sheet(candidates, judged.order, options.style, request.count)
         whole = Fit(everything(len(candidates.units)), sheet)
-        problem = Problem(
-            candidates,
-            judged.scores,
-            _plan(candidates, request),
-            limit_of(options.budget, whole.tokens),
-            options.budget if isinstance(options.budget, Adaptive) else None,
-        )
-        enough = problem.adaptive is None and whole.tokens <= problem.limit
+        limit = limit_of(options.budget, whole.tokens)
+        adaptive = options.budget if isinstance(options.budget, Adaptive) else None
+        enough = adaptive is None and whole.tokens <= limit
+        pins = dict.fromkeys(pinned_units(candidates, options.pins), "pinned")
+        plan = Plan(musts=pins) if enough else _plan(candidates, pins, options.keep)
+        problem = Problem(candidates, judged.scores, plan, limit, adaptive)
         chosen = whole if enough else fit(problem, sheet)
     return _context(problem, judged, request, whole.tokens, chosen)
 
 
-def _plan(candidates: Candidates, request: Request) -> Plan:
-    pins = dict.fromkeys(pinned_units(candidates, request.options.pins), "pinned")
-    retained = kept_units(candidates, request.options.keep)
-    return Plan(musts={**retained, **pins}, sections=sections(candidates), twins=twins(candidates))
+def _plan(candidates: Candidates, pins: Mapping[int, str], keep: Sequence[Keep]) -> Plan:
+    return Plan(
+        musts={**kept_units(candidates, keep), **pins},
+        sections=sections(candidates),
+        twins=twins(candidates),
+    )
 
 
 def _context(

@@ -20,21 +20,16 @@ def pinned_units(candidates: Candidates, pins: Iterable[Pin]) -> list[int]:
     Raises:
         InputError: A pin is malformed, names no passage, or lies outside of its text.
     """
-    by_id: dict[str, list[int]] = {passage.id: [] for passage in candidates.passages}
-    for unit, owner in enumerate(candidates.owners):
-        by_id[candidates.passages[owner].id].append(unit)
+    by_id: dict[str, list[int]] = {}
+    for index, passage in enumerate(candidates.passages):
+        by_id.setdefault(passage.id, []).append(index)
     pinned: set[int] = set()
     for pin in pins:
         name, start, end = _parts(pin)
         if name not in by_id:
             known = ", ".join(sorted(by_id)[:10])
             raise InputError(f"pin {pin!r} names no passage; passage ids are: {known}")
-        held = {
-            unit
-            for unit in by_id[name]
-            if candidates.units[unit].end > start
-            and (end is None or candidates.units[unit].start < end)
-        }
+        held = {unit for index in by_id[name] for unit in candidates.units_in(index, start, end)}
         if not held and end is not None:
             raise InputError(f"pin {pin!r} lies outside of the text of its passage")
         pinned |= held

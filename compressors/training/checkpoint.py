@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from foveate.blocks.adapter import CONFIG, WEIGHTS
 from foveate.blocks.errors import InputError
+from foveate.compressors.readers import TRAINING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
     from foveate.blocks.proxy import Proxy
 
+STATE = "state.safetensors"
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj")
 """The linear maps that an adapter changes, in every layer up to the reading depth."""
 
@@ -62,7 +65,7 @@ class Checkpoint:
         recipe: dict[str, Any],
     ) -> None:
         self._folder, self._model, self._optimizer = folder, model, optimizer
-        self._config = adapter_config(recipe)
+        self._config = {"peft_type": "LORA", **lora(recipe)}
         self._trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self._of = {
             "fingerprint": proxy.fingerprint,
@@ -85,13 +88,13 @@ class Checkpoint:
         path = self._folder / "last"
         if not path.exists():
             return Progressed()
-        saved = json.loads((path / "training.json").read_text("utf-8"))
+        saved = json.loads((path / TRAINING).read_text("utf-8"))
         if {name: saved[name] for name in self._of} != self._of:
             raise InputError(
                 f"{self._folder} holds the checkpoint of another training (other model, heads or "
                 "settings); give another folder, or remove it"
             )
-        self._load(path / "state.safetensors")
+        self._load(path / STATE)
         curve = tuple((step, score, loss) for step, score, loss in saved["curve"])
         return Progressed(saved["step"], saved["best"], curve)
 
@@ -101,13 +104,13 @@ class Checkpoint:
         draft = self._folder / f"{name}.tmp"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(parents=True)
-        file = "state.safetensors" if name == "last" else "adapter_model.safetensors"
+        file = STATE if name == "last" else WEIGHTS
         save_file({k: t.contiguous() for k, t in tensors.items()}, str(draft / file))
         if name == "best":
             config = json.dumps(self._config, indent=1) + "\n"
-            (draft / "adapter_config.json").write_text(config, "utf-8")
+            (draft / CONFIG).write_text(config, "utf-8")
         text = json.dumps({**self._of, **asdict(state)}, indent=1) + "\n"
-        (draft / "training.json").write_text(text, "utf-8")
+        (draft / TRAINING).write_text(text, "utf-8")
         final = self._folder / name
         shutil.rmtree(final, ignore_errors=True)
         draft.replace(final)
@@ -141,10 +144,9 @@ class Checkpoint:
                     self._optimizer.state[weight] = state
 
 
-def adapter_config(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """PEFT's description of an adapter, as far as merging it needs one."""
+def lora(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """What an adapter of that recipe is, in PEFT's words."""
     return {
-        "peft_type": "LORA",
         "r": recipe["rank"],
         "lora_alpha": 2 * recipe["rank"],
         "target_modules": list(TARGETS),

@@ -11,16 +11,23 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 import torch
-import torch.nn.functional as F
 
-from foveate.blocks.attention import ForwardDone, attend_rows, run
+from foveate.blocks.attention import (
+    ForwardDone,
+    attend_rows,
+    attend_whole,
+    probed,
+    run,
+    visible,
+)
+from foveate.blocks.reading import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foveate.blocks.candidates import Candidates
     from foveate.blocks.proxy import Proxy
-    from foveate.blocks.reading import Head, Slots
+    from foveate.blocks.reading import Head
 
 TINY = 1e-7
 
@@ -37,8 +44,6 @@ def log_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> to
     Returns:
         (heads, units), the logarithm of `Reading.mass`.
     """
-    from foveate.blocks.reading import Slots
-
     drafts = proxy.drafts(candidates.passages)
     head, rows = proxy.prompt.head, proxy.prompt.query(query)
     slots = Slots(drafts, len(head), len(rows))
@@ -81,21 +86,18 @@ class PackedPlan:
         window: int | None,
     ) -> torch.Tensor:
         """See `Plan.attend`."""
-        wanted = [(i, head) for i, (at, head) in enumerate(self._heads) if at == layer]
-        if wanted:
+        if wanted := probed(self._heads, layer):
             self._look(wanted, query, key, scaling, window)
         if layer == self._depth - 1:
             raise ForwardDone
-        group = query.shape[0] // key.shape[0]
-        key, value = key.repeat_interleave(group, 0), value.repeat_interleave(group, 0)
         outputs = [
-            F.scaled_dot_product_attention(
-                query[None, :, rows],
-                _rows(key, seen)[None],
-                _rows(value, seen)[None],
-                attn_mask=self._visible(rows, seen, window),
-                scale=scaling,
-            )[0]
+            attend_whole(
+                query[:, rows],
+                _rows(key, seen),
+                _rows(value, seen),
+                self._visible(rows, seen, window),
+                scaling,
+            )
             for rows, seen in self._parts
         ]
         return torch.cat(outputs, dim=1)
@@ -114,8 +116,8 @@ class PackedPlan:
         window: int | None,
     ) -> None:
         rows, seen = self._parts[-1]
-        visible = self._visible(rows, seen, window)
-        weights, _ = attend_rows(query[:, rows], _rows(key, seen), None, visible, scaling)
+        mask = self._visible(rows, seen, window)
+        weights, _ = attend_rows(query[:, rows], _rows(key, seen), None, mask, scaling)
         for place, head in wanted:
             mean = weights[head].mean(0)
             by_slot = mean.new_zeros(self._count).index_add(0, self._slots, mean)
@@ -123,10 +125,8 @@ class PackedPlan:
 
     def _visible(self, rows: slice, seen: tuple[slice, ...], window: int | None) -> torch.Tensor:
         """(rows, keys): overlaid positions order a part's own rows as they order all others."""
-        at = self.positions[rows, None]
         keys = torch.cat([self.positions[part] for part in seen])
-        visible = keys <= at
-        return visible if window is None else visible & (keys > at - window)
+        return visible(self.positions[rows], keys, window)
 
 
 def _positions(lengths: Sequence[int]) -> torch.Tensor:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foveate.blocks.errors import InputError, MissingExtraError
+from foveate.compressors import nothing
 from foveate.compressors.boosted import Boosted
 from foveate.compressors.features import FUSED, TWO_HOPS
-from foveate.compressors.logistic import Logistic, logit
-from foveate.compressors.nothing import NOTHING
+from foveate.compressors.logistic import Logistic
 from foveate.compressors.probes import Probe
 
 from .table import collect
@@ -82,6 +82,7 @@ def train_probe(
         raise InputError(
             f"{len(examples)} records are too few; give records of {FOLDS} questions or more"
         )
+    _sklearn()  # before minutes are spent on reading
     table = collect(proxy, examples, cache=cache, progress=progress)
     return fit_probe(proxy, table, source=source, seed=seed)
 
@@ -98,14 +99,14 @@ def fit_probe(proxy: Proxy, table: Table, *, source: str, seed: int = 0) -> Prob
     scorers: dict[str, Logistic | Boosted] = {}
     report: dict[str, float] = {}
     for name, columns in COLUMNS.items():
-        linear, by_line, _ = fit_linear(table, columns, seed)
+        linear, by_line = fit_linear(table, columns, seed)
         scorers[name] = linear
         report[f"{name}, linear"] = round(mean_precision(table, by_line), 4)
         if name in BOOSTED:
             scorers[name], by_trees = fit_boosted(table, columns, seed)
             report[f"{name}, boosted"] = round(mean_precision(table, by_trees), 4)
-            if len(_empty(table)) not in (0, len(np.unique(table.records))):
-                scorers["nothing"] = _fit_nothing(table, by_trees)
+    if len(_empty(table)) not in (0, len(np.unique(table.records))):
+        scorers[nothing.NAME] = _fit_nothing(table, by_trees)  # of the last: all features
     return Probe(
         model=proxy.name,
         fingerprint=proxy.fingerprint,
@@ -122,14 +123,14 @@ def fit_probe(proxy: Proxy, table: Table, *, source: str, seed: int = 0) -> Prob
 
 def fit_linear(
     table: Table, columns: tuple[str, ...], seed: int
-) -> tuple[Logistic, NDArray[np.float64], float]:
+) -> tuple[Logistic, NDArray[np.float64]]:
     """Weights for some columns; and, for each row, its probability by weights that never saw it."""
     features = table.columns(columns)
     folds = list(_folds(table, seed))
     trials = {c: _held_out(features, table.labels, folds, c) for c in STRENGTHS}
     best = max(trials, key=lambda c: mean_precision(table, trials[c]))
     model = _regression(columns, features, table.labels, best)
-    return model, trials[best], best
+    return model, trials[best]
 
 
 def fit_boosted(
@@ -161,7 +162,6 @@ def _held_out(
 def _trees(
     names: tuple[str, ...], features: NDArray[np.float64], labels: NDArray[np.float64], seed: int
 ) -> Boosted:
-    _sklearn()
     from sklearn.ensemble import GradientBoostingClassifier
 
     trained = GradientBoostingClassifier(
@@ -210,16 +210,11 @@ def _regression(
 
 def _fit_nothing(table: Table, chances: NDArray[np.float64]) -> Logistic:
     """Weights of the judgement that no passage answers, from scores that never saw the record."""
-    odds, rows, without = logit(chances), [], _empty(table)
-    records = np.unique(table.records)
-    for record in records:
-        here = table.records == record
-        first = {name: table.columns((name,))[here, 0] for name in ("intensity", "over_baseline")}
-        coverage = table.columns(("coverage",))[here, 0]
-        rows.append(
-            [odds[here].max(), coverage.max(), first["intensity"][0], first["over_baseline"][0]]
-        )
-    return _regression(NOTHING, np.array(rows), np.isin(records, list(without)).astype(float), 1.0)
+    columns, records = table.columns(nothing.COLUMNS), np.unique(table.records)
+    by_record = [table.records == record for record in records]
+    rows = np.array([nothing.whole(chances[here], columns[here]) for here in by_record])
+    empty = np.isin(records, list(_empty(table))).astype(float)
+    return _regression(nothing.WHOLE, rows, empty, 1.0)
 
 
 def _empty(table: Table) -> set[int]:
@@ -239,7 +234,6 @@ def mean_precision(table: Table, chances: NDArray[np.float64]) -> float:
 def _folds(table: Table, seed: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     from sklearn.model_selection import GroupKFold
 
-    _sklearn()
     folds = min(FOLDS, len(np.unique(table.questions)))
     split = GroupKFold(folds, shuffle=True, random_state=seed)
     yield from split.split(table.features, table.labels, table.questions)

@@ -20,7 +20,7 @@ from foveate.blocks.errors import InputError
 from foveate.blocks.loading import best_dtype
 from foveate.compressors.hops import second_query
 
-from .checkpoint import TARGETS, Checkpoint, Progressed
+from .checkpoint import Checkpoint, Progressed, lora
 from .forward import log_mass
 from .loss import Targets, contrast, targets
 from .sampling import cut, fitting, schedule
@@ -190,13 +190,7 @@ def _adapted(proxy: Proxy, recipe: Recipe) -> Any:
     except ImportError as error:
         raise MissingExtraError("peft", "train") from error
     model = shared_copy(proxy.model).float()
-    layers = list(range(proxy.depth))
-    config = LoraConfig(
-        r=recipe.rank,
-        lora_alpha=2 * recipe.rank,
-        target_modules=list(TARGETS),
-        layers_to_transform=layers,
-    )
+    config = LoraConfig(**lora(asdict(recipe)), layers_to_transform=list(range(proxy.depth)))
     return inject_adapter_in_model(config, model)
 
 

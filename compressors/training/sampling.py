@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foveate.compressors.lexical import bm25, terms
+from foveate.compressors.lexical import K1, bm25, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,6 +127,6 @@ class _Search:
             at, counts = self._postings.get(term, ([], []))
             idf = np.log1p((self._size - len(at) + 0.5) / (len(at) + 0.5))
             times = np.asarray(counts, dtype=np.float64)
-            scores[at] += idf * times / (times + 1.2)
+            scores[at] += idf * times / (times + K1)
         best: list[int] = np.argsort(-scores, kind="stable")[:count].tolist()
         return best

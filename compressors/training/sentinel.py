@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foveate.blocks.candidates import Candidates
 from foveate.blocks.errors import InputError, MissingExtraError
 from foveate.compressors.every_head import every_head
-from foveate.compressors.examples import gold_units
 from foveate.compressors.logistic import Logistic
 from foveate.compressors.probes import Probe
 from foveate.compressors.sentinel import NAME, feature_names, features
 
+from .table import readings
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.examples import Example
 
@@ -42,7 +43,7 @@ def train_sentinel(
     *,
     source: str,
     seed: int = 0,
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> Probe:
     """Fit the weights for a model; save it at `sentinel.own_path(probe.fingerprint)`.
 
@@ -72,23 +73,17 @@ def train_sentinel(
 def sentinel_rows(
     wide: Proxy,
     examples: Sequence[Example],
-    progress: Callable[[str, int, int | None], None] | None = None,
+    progress: Progress | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
     """Features (rows, heads), whether each row is evidence, and the number of its question."""
     questions = {q: n for n, q in enumerate(dict.fromkeys(e.question for e in examples))}
     rows: list[NDArray[np.float64]] = []
     labels: list[NDArray[np.bool_]] = []
     groups: list[int] = []
-    for n, example in enumerate(examples):
-        if progress is not None:
-            progress("read", n, len(examples))
-        candidates = Candidates(example.question, example.passages, proxy=wide)
-        positive = gold_units(candidates, example.gold)
-        if positive.any() and not positive.all():
-            rows.append(features(candidates.reading))
-            labels.append(positive)
-            groups += [questions[example.question]] * len(positive)
-        wide.store.clear()
+    for example, reading, positive in readings(wide, examples, "read", progress):
+        rows.append(features(reading))
+        labels.append(positive)
+        groups += [questions[example.question]] * len(positive)
     if len(set(groups)) < FOLDS:
         raise InputError(
             f"{len(set(groups))} questions have units with and without evidence; "
@@ -120,7 +115,7 @@ def fit_sentinel(
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
     except ImportError as missing:
-        raise MissingExtraError("sklearn", "train") from missing
+        raise MissingExtraError("scikit-learn", "train") from missing
 
     def probe(strength: float) -> Any:
         regression = LogisticRegression(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
+    from foveate.blocks.reading import Reading
     from foveate.compressors.examples import Example
 
 VERSION = 1
@@ -90,6 +91,20 @@ def collect(
         np.concatenate(records),
         np.concatenate(questions),
     )
+
+
+def readings(
+    proxy: Proxy, examples: Sequence[Example], stage: str, progress: Progress | None
+) -> Iterator[tuple[Example, Reading, NDArray[np.bool_]]]:
+    """The reading of each record of whose units some are evidence and some are not; and which."""
+    for n, example in enumerate(examples):
+        if progress is not None:
+            progress(stage, n, len(examples))
+        candidates = Candidates(example.question, example.passages, proxy=proxy)
+        positive = gold_units(candidates, example.gold)
+        if positive.any() and not positive.all():
+            yield example, candidates.reading, positive
+        proxy.store.clear()
 
 
 def _record(

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import log_level, note, progress
-from .options import AsJson, print_json
+from .options import AsJson, FittedTo, ModelSource, print_json, sets_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from foveate.compressors.probes import Probe
     from foveate.rag.models import ModelInfo
 
@@ -23,14 +21,6 @@ models = typer.Typer(no_args_is_help=True, help="Fetch models, list them, find t
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name or alias of a model.")]
 Force = Annotated[bool, typer.Option("--force", help="Fetch it anew.")]
-Model = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="The model: a name, a folder, a GGUF file, a Hugging Face id.",
-        show_default=False,
-    ),
-]
 Data = Annotated[
     list[Path] | None,
     typer.Option(
@@ -38,12 +28,6 @@ Data = Annotated[
         exists=True,
         dir_okay=False,
         help="Further records for the weights; may be repeated.",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Where to; unless you say otherwise, where Foveate finds it by itself."
     ),
 ]
 
@@ -90,7 +74,7 @@ def path(name: Name = "default") -> None:
     typer.echo(catalogue.path(name))
 
 
-def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
+def calibrate(model: ModelSource, data: Data = None, out: FittedTo = None) -> None:
     """Choose the heads of a model that look at evidence, and fit its scores.
 
     Takes minutes on a small model. Heads are chosen on the records that come with Foveate; your own
@@ -108,17 +92,12 @@ def calibrate(model: Model, data: Data = None, out: Out = None) -> None:
     with log_level(probes.__name__, logging.ERROR):  # it would advise to do what is being done
         proxy = load_proxy(model)
     with progress() as report:
-        probe = calibration.calibrate(proxy, own, more=more, source=_named(sets), progress=report)
+        source = sets_named(sets)
+        probe = calibration.calibrate(proxy, own, more=more, source=source, progress=report)
     target = out or probes.folder() / f"{probe.fingerprint}.json"
     probe.save(target)
     note(_summary(probe))
     typer.echo(target)
-
-
-def _named(sets: Sequence[Path]) -> str:
-    from foveate.compressors.examples import digest
-
-    return ", ".join(f"{path.name} sha256:{digest(path)}" for path in sets)
 
 
 def _summary(probe: Probe) -> str:

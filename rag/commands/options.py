@@ -46,6 +46,20 @@ ProxyName = Annotated[
 Timeout = Annotated[
     float | None, typer.Option(help="Seconds to read in; later, BM25 decides.", metavar="S", min=0)
 ]
+ModelSource = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="The model: a name, a folder, a GGUF file, a Hugging Face id.",
+        show_default=False,
+    ),
+]
+FittedTo = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH", help="Where to; unless you say otherwise, where Foveate finds it by itself."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print all there is to know, as JSON.")]
 Numbered = Annotated[bool, typer.Option("--numbered", help="Put [n] before each passage.")]
 Keep = Annotated[
@@ -82,6 +96,13 @@ def options_of(
     count = None if tokenizer is None else token_counter(tokenizer)
     style = Style(titles=not no_titles, numbered=numbered)
     return Options(allowed, count, timeout=timeout, style=style, keep=tuple(keep))
+
+
+def sets_named(paths: Sequence[Path]) -> str:
+    """Which sets a model was fitted to, for the record."""
+    from foveate.compressors.examples import digest
+
+    return ", ".join(f"{path.name} sha256:{digest(path)}" for path in paths)
 
 
 def load_proxy_for(

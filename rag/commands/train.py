@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .console import note, progress
+from .options import FittedTo, ModelSource, sets_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
 
 HELD_BACK_SHARE = 0.1
 
-Model = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="The model: a name, a folder, a GGUF file, a Hugging Face id.",
-        show_default=False,
-    ),
-]
 Data = Annotated[
     list[Path],
     typer.Option(
@@ -43,12 +36,6 @@ Dev = Annotated[
         exists=True,
         dir_okay=False,
         help="Records to choose the best moment by; else a tenth of each set.",
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PATH", help="Where to; unless you say otherwise, where Foveate finds it by itself."
     ),
 ]
 Cache = Annotated[
@@ -73,9 +60,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def train_probe(
-    model: Model,
+    model: ModelSource,
     data: Data,
-    out: Out = None,
+    out: FittedTo = None,
     method: Method = "fused",
     adapter: Adapter = "auto",
     cache: Cache = None,
@@ -100,14 +87,14 @@ def train_probe(
     with progress() as report:
         if method == "sentinel":
             fitted = train_sentinel(
-                proxy, examples, source=_named(data), seed=seed, progress=report
+                proxy, examples, source=sets_named(data), seed=seed, progress=report
             )
             target = out or sentinel.own_path(fitted.fingerprint)
         else:
             fitted = fitting.train_probe(
                 proxy,
                 examples,
-                source=_named(data),
+                source=sets_named(data),
                 cache=cache or home() / "features",
                 seed=seed,
                 progress=report,
@@ -119,10 +106,10 @@ def train_probe(
 
 
 def train_reader(
-    model: Model,
+    model: ModelSource,
     data: Data,
     dev: Dev = None,
-    out: Out = None,
+    out: FittedTo = None,
     steps: Steps = 1200,
     rank: Rank = 8,
     rate: Rate = 1e-3,
@@ -164,12 +151,6 @@ def _split(sets: list[list[Example]]) -> tuple[list[list[Example]], list[Example
     cuts = [max(1, round(len(each) * HELD_BACK_SHARE)) for each in sets]
     held_back = [e for each, cut in zip(sets, cuts, strict=True) for e in each[:cut]]
     return [each[cut:] for each, cut in zip(sets, cuts, strict=True)], held_back
-
-
-def _named(paths: Sequence[Path]) -> str:
-    from foveate.compressors.examples import digest
-
-    return ", ".join(f"{path.name} sha256:{digest(path)}" for path in paths)
 
 
 def _course(course: Progressed) -> str:

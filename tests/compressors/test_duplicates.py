@@ -33,6 +33,7 @@ def of(*texts: str) -> dict[int, int]:
         ("Yes, it is.", "Yes, it is.", False),
         (LONG.format("Alva"), LONG.format("Alva"), True),
         (LONG.format("Alva"), LONG.format("Bodil"), False),
+        ("Now " + LONG.format("Alva"), "Now " + LONG.format("Bodil"), False),
     ],
 )
 def test_units_are_twins_when_they_say_the_same(first: str, second: str, same: bool) -> None:
