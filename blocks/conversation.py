@@ -28,12 +28,13 @@ SHORT_WORDS = 5
 _EXCHANGE = 2
 """Turns before the question whose names join it: the question before, and its answer."""
 
+_PRONOUN = r"(?:it|its|they|them|their|he|him|his|she|her|this|that|these|those|ones?)\b"
 _LEANING = re.compile(
     r"^\W*(?:and|or|but|so|then|also|what about|how about)\b"
-    r"|\b(?:it|its|they|them|their|he|him|his|she|her|this|that|these|those|ones?|there|same|other"
-    r"|another|else|both|such)\b",
+    rf"|\b{_PRONOUN}|\b(?:there|same|other|another|else|both|such)\b",
     re.IGNORECASE,
 )
+_OPENS_LEANING = re.compile(rf"\W*{_PRONOUN}", re.IGNORECASE)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*")
 _TOKEN = re.compile(r"(?<![\w'’.-])\w(?:[\w.'’-]*\w)?")
@@ -83,6 +84,11 @@ def leans(question: str) -> bool:
     """Whether a question cannot be understood without the one before it, as far as words tell."""
     words = len(_WORD.findall(question)) + len(_UNSPACED.findall(question)) // 2
     return words < SHORT_WORDS or bool(_LEANING.search(question))
+
+
+def opens_leaning(sentence: str) -> bool:
+    """Whether a sentence speaks, by its first word, of what was named before it."""
+    return _OPENS_LEANING.match(sentence) is not None
 
 
 def _turn(message: object, number: int) -> tuple[str, str] | None:

@@ -3,7 +3,8 @@
 Near-duplicates by the Jaccard similarity of their terms, found by prefix filtering (Chaudhuri et
 al., "A Primitive Operator for Similarity Joins in Data Cleaning", 2006): two sets that are alike
 share one of their few rarest terms. Other numbers, negations or names make another statement,
-however alike the rest is.
+however alike the rest is. So does another title: "Its county seat is Carrollton." says one thing of
+each county; and where there are no titles, what opens with a pronoun is nobody's twin.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
+from foveate.blocks.conversation import opens_leaning
 from foveate.blocks.memo import remembering
 
 from .lexical import terms
@@ -55,7 +57,7 @@ def _pairs(candidates: Candidates) -> Iterator[tuple[int, int]]:
         if unit.kind == "sentence"
     }
     common = Counter(term for each in words.values() for term in each)
-    known: dict[tuple[_Claims, str], list[int]] = {}
+    known: dict[tuple[str, _Claims, str], list[int]] = {}
     for unit, own in words.items():
         if len(own) < LEAST_TERMS:
             continue
@@ -63,8 +65,12 @@ def _pairs(candidates: Candidates) -> Iterator[tuple[int, int]]:
         shared = [term for term in _prefix(own, common) if common[term] > 1]
         if not shared:
             continue
-        claims = _remembered_claims(candidates.texts[unit])
-        rare = [(claims, term) for term in shared]
+        title = candidates.passages[candidates.owners[unit]].title.strip().casefold()
+        text = candidates.texts[unit]
+        if not title and opens_leaning(text):
+            continue
+        claims = _remembered_claims(text)
+        rare = [(title, claims, term) for term in shared]
         near = sorted({other for key in rare for other in known.get(key, ())})
         leader = next((other for other in near if _alike(own, words[other])), None)
         if leader is not None:

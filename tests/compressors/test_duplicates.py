@@ -40,6 +40,18 @@ def test_units_are_twins_when_they_say_the_same(first: str, second: str, same: b
     assert bool(of(first, second)) == same
 
 
+@pytest.mark.parametrize(("other", "same"), [("Carroll County, Ohio", False), ("Kentucky", True)])
+def test_what_is_said_under_another_title_is_said_of_something_else(other: str, same: bool) -> None:
+    said = "Its county seat is the old town of Carrollton on the river."
+    passages = [Passage(said, title="Kentucky"), Passage(said, title=other)]
+    assert bool(twins(Candidates("why?", passages))) == same
+
+
+def test_without_titles_what_leans_on_its_passage_is_nobodys_twin() -> None:
+    said = "It is the county seat of Knox County in the far north."
+    assert of(f"Edina is a town. {said}", f"Rockland is a port. {said}") == {}
+
+
 def test_what_one_passage_repeats_alone_is_left_to_it() -> None:
     assert of(f"{SAID} {SAID}", "Nobody saw the storm that broke all the masts.") == {}
 
