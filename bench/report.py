@@ -41,7 +41,9 @@ tokenizer.
   held one
 - *coverage*: share of the words of a reference answer that the passages held and the context still
   does, but for the question's own
-- *dangling*: share of kept units that lean on one that was dropped; not measured yet
+- *dangling*: share of kept units that open with a pronoun, a demonstrative, a connective or a bare
+  definite noun whose antecedent was dropped and which no title explains, as
+  `compressors/dangling.py` says in full; other systems than scorers keep no units
 - *kept*: the budget as it was realised, share of the input's tokens
 
 In parentheses 95% bootstrap intervals over records; the difference of the default to BM25 is

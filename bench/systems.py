@@ -11,6 +11,7 @@ from foveate.blocks.conversation import standalone
 from foveate.blocks.passage import as_passages
 from foveate.compressors.base import SCORERS, Candidates, Scorer
 from foveate.compressors.budget import limit_of
+from foveate.compressors.dangling import dangling
 from foveate.compressors.random import Random
 from foveate.rag.assemble import Request, assemble
 from foveate.rag.engine import Clock, Judgement
@@ -108,7 +109,7 @@ class Bench:
             request = Request(Options(budget=budget), self.proxy.count_tokens, Clock())
             context = assemble(candidates, judged, request)
             spent = warm + (time.perf_counter() - start) * 1000
-            kept.append(_kept(context, spent + extra, spent))
+            kept.append(_kept(context, candidates, spent + extra, spent))
         return kept
 
     def _judge(self, scorer: Scorer, record: Record) -> tuple[Candidates, Judgement, float]:
@@ -148,9 +149,10 @@ class Bench:
         return Kept(text, spans, tokens, before, spent, spent)
 
 
-def _kept(context: Context, cold: float, warm: float) -> Kept:
+def _kept(context: Context, candidates: Candidates, cold: float, warm: float) -> Kept:
     if context.degraded or context.tokens_after > context.limit:
         raise AssertionError(f"{context!r} is degraded or over its budget of {context.limit}")
+    units = [unit for unit, piece in enumerate(context.pieces) if piece.kept]
     return Kept(
         context.text,
         context.spans(),
@@ -159,4 +161,5 @@ def _kept(context: Context, cold: float, warm: float) -> Kept:
         cold,
         warm,
         nothing=context.nothing,
+        dangling=dangling(candidates, units, context.untitled),
     )

@@ -58,7 +58,8 @@ class Plan:
     Attributes:
         musts: Units that stay whatever their relevance, and why: "pinned" or what is retained.
         antecedents: For each unit that leans on another, the units that say what it speaks of; they
-            come along if they fit.
+            come along if they fit. Where they do not, a strong unit comes alone, and a weaker one
+            when all else was tried; so does one that says next to nothing.
         sections: For each heading, the units under it: it is not worth its tokens without one.
         twins: For each unit that others repeat, the number that they share: one of them stays.
     """
@@ -150,7 +151,7 @@ def _picker(candidates: Candidates, costs: Costs, limit: int) -> Picker:
 
 def _fill(picker: Picker, plan: Plan, scores: Scores, wanted: Iterable[int]) -> None:
     values = scores.units.tolist()
-    strong = STRONG_SHARE * max(values, default=0.0)
+    strong, floor = STRONG_SHARE * max(values, default=0.0), floor_of(scores)
     said = {plan.twins[unit] for unit in picker.reasons if unit in plan.twins}
     later: list[int] = []
     for unit in wanted:
@@ -159,7 +160,8 @@ def _fill(picker: Picker, plan: Plan, scores: Scores, wanted: Iterable[int]) -> 
         if unit in plan.sections:
             taken = _take_heading(picker, plan, values, unit)
         elif beside := _antecedents(plan, unit):
-            taken = picker.take((unit, *beside), "relevant")
+            explained = values[unit] >= floor or all(other in picker.reasons for other in beside)
+            taken = explained and picker.take((unit, *beside), "relevant")
             if not taken and values[unit] >= strong:
                 taken = picker.take((unit,), "relevant")
             if not taken:
@@ -170,6 +172,7 @@ def _fill(picker: Picker, plan: Plan, scores: Scores, wanted: Iterable[int]) -> 
             said.add(plan.twins[unit])
     for unit in later:
         if unit not in picker.reasons and plan.twins.get(unit) not in said:
+            picker.take((unit, *_antecedents(plan, unit)), "relevant")
             picker.take((unit,), "relevant")
             if unit in picker.reasons and unit in plan.twins:
                 said.add(plan.twins[unit])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from foveate.compressors.antecedents import antecedents
 from foveate.compressors.budget import Adaptive, limit_of
 from foveate.compressors.duplicates import twins
 from foveate.compressors.keep import kept_units
@@ -18,11 +19,10 @@ from .reasons import why_dropped
 from .sheet import Sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from foveate.blocks.candidates import Candidates
     from foveate.blocks.counting import TokenCounter
-    from foveate.compressors.keep import Keep
 
     from .engine import Clock, Judgement, Options
 
@@ -50,15 +50,16 @@ def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Con
         adaptive = options.budget if isinstance(options.budget, Adaptive) else None
         enough = adaptive is None and whole.tokens <= limit
         pins = dict.fromkeys(pinned_units(candidates, options.pins), "pinned")
-        plan = Plan(musts=pins) if enough else _plan(candidates, pins, options.keep)
+        plan = Plan(musts=pins) if enough else _plan(candidates, pins, options)
         problem = Problem(candidates, judged.scores, plan, limit, adaptive)
         chosen = whole if enough else fit(problem, sheet)
     return _context(problem, judged, request, whole.tokens, chosen)
 
 
-def _plan(candidates: Candidates, pins: Mapping[int, str], keep: Sequence[Keep]) -> Plan:
+def _plan(candidates: Candidates, pins: Mapping[int, str], options: Options) -> Plan:
     return Plan(
-        musts={**kept_units(candidates, keep), **pins},
+        musts={**kept_units(candidates, options.keep), **pins},
+        antecedents=antecedents(candidates, titled=options.style.titles),
         sections=sections(candidates),
         twins=twins(candidates),
     )

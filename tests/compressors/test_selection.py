@@ -191,6 +191,16 @@ def test_a_weak_unit_waits_if_what_it_leans_on_does_not_fit() -> None:
     assert pick(p, 30, plan=Plan(antecedents={1: (0,)})).kept == (1, 2, 3)
 
 
+def test_what_says_next_to_nothing_and_leans_is_tried_when_all_else_was() -> None:
+    scores = [0.0, 0.9, 0.002, 0.001]
+    p = problem([0, 1, 0, 1], [10, 10, 10, 10], scores, [0, 0])
+    plan = Plan(antecedents={2: (0,)})
+    assert pick(p, 30, plan=plan).kept == (0, 1, 3)
+    assert pick(p, 40, plan=plan).kept == (0, 1, 2, 3)
+    p.scores.units[2] = 0.2
+    assert pick(p, 30, plan=plan).kept == (0, 1, 2)
+
+
 def test_of_units_that_say_the_same_one_is_kept_the_best_that_fits() -> None:
     p = problem([0, 1, 2], [10, 10, 10], [0.8, 0.9, 0.1], [0, 15, 0])
     plan = Plan(twins={0: 7, 1: 7})
