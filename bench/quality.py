@@ -145,7 +145,7 @@ def unfair(found: Iterable[dict[str, Any]]) -> list[str]:
 def line(row: dict[str, Any]) -> str:
     """A row for the terminal."""
     parts = [f"{row['data']:18} {row['budget']:<5} {row['system']:16} n={row['n']:<4}"]
-    for label in (*LABELS, "nothing_auc"):
+    for label in (*LABELS, "dangling_rate", "nothing_auc"):
         if row[label] is not None:
             low, high = row["ci"][label]
             parts.append(f"{label} {row[label]:.3f} [{low:.2f},{high:.2f}]")

@@ -37,6 +37,10 @@ class Picker:
         self._passages, self._limit = passages, limit
         self._opened: set[int] = set()
 
+    def has_room_for(self, unit: int) -> bool:
+        """Whether a unit alone would fit; if it does not now, it never will."""
+        return self.spent + self._units[unit] <= self._limit
+
     def take(self, wanted: tuple[int, ...], reason: str, beside: str = "explains") -> bool:
         """Take units together, or none: the first for `reason`, the others because of it.
 

@@ -157,6 +157,8 @@ def _fill(picker: Picker, plan: Plan, scores: Scores, wanted: Iterable[int]) -> 
     for unit in wanted:
         if unit in picker.reasons or plan.twins.get(unit) in said:
             continue
+        if not picker.has_room_for(unit):
+            continue
         if unit in plan.sections:
             taken = _take_heading(picker, plan, values, unit)
         elif beside := _antecedents(plan, unit):
@@ -171,7 +173,9 @@ def _fill(picker: Picker, plan: Plan, scores: Scores, wanted: Iterable[int]) -> 
         if taken and unit in plan.twins:
             said.add(plan.twins[unit])
     for unit in later:
-        if unit not in picker.reasons and plan.twins.get(unit) not in said:
+        if unit in picker.reasons or not picker.has_room_for(unit):
+            continue
+        if plan.twins.get(unit) not in said:
             picker.take((unit, *_antecedents(plan, unit)), "relevant")
             picker.take((unit,), "relevant")
             if unit in picker.reasons and unit in plan.twins:

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("bench", reason="benchmarks run from the repository's root")
 from bench import quality
 from bench.baselines import Lead, text_of, truncated
-from bench.data import load
+from bench.data import Record, load
 from bench.log import Log
 from bench.systems import Bench
 from foveate import Engine, Options, Passage
@@ -133,6 +133,16 @@ def test_the_context_is_what_the_engine_gives(
         )
         assert (kept.text, kept.tokens) == (context.text, context.tokens_after)
         assert kept.nothing == pytest.approx(context.nothing)
+
+
+def test_what_leans_on_a_dropped_sentence_is_counted(tiny_proxy: Proxy) -> None:
+    text = "Anna Brand built a wall. She was born in a house. She froze in the harbour."
+    record = Record("Who froze in the harbour?", (Passage(text, "a"),), (), ())
+    bench = Bench(tiny_proxy)
+    (tight, roomy) = bench.contexts(bench.scorers("lexical")[0], record, [30, 1.0])
+    assert "froze" in tight.text
+    assert "Anna" not in tight.text
+    assert (tight.dangling, roomy.dangling) == (1.0, 0.0)
 
 
 def test_lead_takes_first_units_round_robin() -> None:
