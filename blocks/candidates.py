@@ -143,18 +143,17 @@ class Candidates:
 
     def with_reading(self, reading: Reading) -> Candidates:
         """The same candidates, read as given."""
-        other = Candidates(self.query, self.passages, proxy=self._proxy, deadline=self._deadline)
+        other = self.over(self.passages)
         other.reading = reading
         return other
 
+    def over(self, passages: Sequence[Passage]) -> Candidates:
+        """The same query over other passages, before the same proxy, under the same deadline."""
+        return Candidates(self.query, passages, proxy=self._proxy, deadline=self._deadline)
+
     def among(self, passages: Sequence[int]) -> Candidates:
         """Some of the passages, in that order; their blocks are these blocks."""
-        other = Candidates(
-            self.query,
-            [self.passages[i] for i in passages],
-            proxy=self._proxy,
-            deadline=self._deadline,
-        )
+        other = self.over([self.passages[i] for i in passages])
         other.blocks = self.blocks.of(passages)
         return other
 

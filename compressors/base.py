@@ -46,6 +46,7 @@ SCORERS: Registry[Scorer] = Registry(
         "reattn": "foveate.compressors.reattn:ReAttn",
         "retrieval-heads": "foveate.compressors.retrieval_heads:RetrievalHeads",
         "sentinel": "foveate.compressors.sentinel:Sentinel",
+        "sliding": "foveate.compressors.sliding:Sliding",
     },
 )
 

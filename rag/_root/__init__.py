@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from foveate.rag.engine import Engine, Options
     from foveate.rag.pipeline import Answer, Pipeline
     from foveate.rag.render import Style
+    from foveate.rag.slide import Excerpt, Slid, slide
     from foveate.reorder.base import ORDERERS, Orderer
 
 __version__ = "0.1.0"
@@ -43,6 +44,9 @@ _HOMES = {
     "Answer": "rag.pipeline",
     "Pipeline": "rag.pipeline",
     "Style": "rag.render",
+    "Excerpt": "rag.slide",
+    "Slid": "rag.slide",
+    "slide": "rag.slide",
     "ORDERERS": "reorder.base",
     "Orderer": "reorder.base",
 }
@@ -54,6 +58,7 @@ __all__ = [
     "Answer",
     "Context",
     "Engine",
+    "Excerpt",
     "FoveateError",
     "Options",
     "Orderer",
@@ -62,12 +67,14 @@ __all__ = [
     "Pipeline",
     "Proxy",
     "Scorer",
+    "Slid",
     "Style",
     "Unit",
     "__version__",
     "acompress",
     "compress",
     "load_proxy",
+    "slide",
 ]
 
 

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from foveate.blocks.errors import FoveateError, IndexNotFoundError, InputError
 
-from . import ask, compress, demo, index, models, serve, train
+from . import ask, compress, demo, index, models, serve, slide, train
 from .console import NAME, log_to_stderr, note, one_line
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def foveate(
     ctx.with_resource(log_to_stderr(debug=debug))
 
 
-for module in (compress, index, ask, models, train, serve, demo):
+for module in (compress, slide, index, ask, models, train, serve, demo):
     module.add_to(app)
 
 
