@@ -19,6 +19,10 @@ from .lead_ins import lead_ins
 from .leaning import introduced
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foveate.blocks.passage import Unit
+
     from .base import Candidates
     from .discourse import Discourse
     from .leaning import Opening
@@ -45,15 +49,24 @@ def antecedents(candidates: Candidates, *, titled: bool = True) -> dict[int, tup
         titled: Whether titles are shown; passages that have none are never understood by one.
     """
     found: dict[int, tuple[int, ...]] = {}
-    for passage, first in zip(candidates.passages, candidates.firsts.tolist(), strict=True):
-        for unit, others in _recall(passage.text, passage.title if titled else ""):
+    for passage, first in enumerate(candidates.firsts.tolist()):
+        text, title = candidates.passages[passage].text, candidates.passages[passage].title
+        title = title if titled else ""
+        if len(text) > LONG_CHARS:
+            units = candidates.units_in(passage)
+            own = _read(text, title, candidates.units[units.start : units.stop])
+        else:
+            own = (_read_short if len(text) <= SHORT_CHARS else _read_long)(text, title)
+        for unit, others in own:
             found[first + unit] = tuple(first + other for other in others)
     return found
 
 
-def _read(text: str, title: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
+def _read(
+    text: str, title: str, units: Sequence[Unit] | None = None
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """(unit, those that it leans on), as places in the passage."""
-    units = segment(text)
+    units = segment(text) if units is None else units
     told = discourse(text, units, title)
     found: dict[int, set[int]] = {}
     if any(opening.leans for opening in told.openings):
@@ -65,12 +78,6 @@ def _read(text: str, title: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
 
 _read_short = lru_cache(maxsize=MAX_SHORT_PASSAGES)(_read)
 _read_long = lru_cache(maxsize=MAX_LONG_PASSAGES)(_read)
-
-
-def _recall(text: str, title: str) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    if len(text) <= SHORT_CHARS:
-        return _read_short(text, title)
-    return _read_long(text, title) if len(text) <= LONG_CHARS else _read(text, title)
 
 
 class _Train:

@@ -125,7 +125,7 @@ def _last(listed: Sequence[bool], before: int, place: int) -> int:
 
 def _as_listed(opening: Opening, listed: bool) -> Opening:
     """A lower-case word goes on with a sentence, but not at the head of a list item."""
-    return replace(opening, continues=opening.continues and not listed)
+    return replace(opening, continues=False) if opening.continues and listed else opening
 
 
 def _kinds(lead: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,25 +20,39 @@ _SIGNATURE = re.compile(
 )
 
 
+class _Head(NamedTuple):
+    """Where a unit begins: characters from the line's beginning, and where to look for a signature.
+
+    The latter is the line's beginning if nothing else stands before the unit on it.
+    """
+
+    indent: int
+    start: int
+
+
 def lead_ins(text: str, units: Sequence[Unit]) -> Iterator[tuple[int, int]]:
     """(unit, the unit that it stands under) for list items and code set in, as places in `units`.
 
     A list item stands under an item that is set in less and ends with a colon, or under the line
     with a colon right above the list; code, under the nearest signature that is set in less.
     """
+    if not any(unit.kind in ("list_item", "code") for unit in units):
+        return
+    heads = list(_heads(text, units))
     for kind, run in groupby(range(len(units)), key=lambda n: units[n].kind):
-        numbers = list(run)
         if kind == "list_item":
-            yield from _list(text, units, numbers)
+            yield from _list(text, units, heads, list(run))
         elif kind == "code":
-            yield from _code(text, units, numbers)
+            yield from _code(text, units, heads, list(run))
 
 
-def _list(text: str, units: Sequence[Unit], items: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _list(
+    text: str, units: Sequence[Unit], heads: Sequence[_Head], items: Sequence[int]
+) -> Iterator[tuple[int, int]]:
     above = items[0] - 1
     leads = [(-1, above)] if above >= 0 and _leads_in(text, units[above]) else []
     for item in items:
-        indent = _indent(text, units[item])
+        indent = heads[item].indent
         while leads and leads[-1][0] >= indent:
             leads.pop()
         if leads:
@@ -47,15 +61,17 @@ def _list(text: str, units: Sequence[Unit], items: Sequence[int]) -> Iterator[tu
             leads.append((indent, item))
 
 
-def _code(text: str, units: Sequence[Unit], groups: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _code(
+    text: str, units: Sequence[Unit], heads: Sequence[_Head], groups: Sequence[int]
+) -> Iterator[tuple[int, int]]:
     signatures: list[tuple[int, int]] = []  # (indentation, unit), each set in more than the last
     for group in groups:
-        unit, indent = units[group], _indent(text, units[group])
-        while signatures and signatures[-1][0] >= indent:
+        head = heads[group]
+        while signatures and signatures[-1][0] >= head.indent:
             signatures.pop()
         if signatures:
             yield group, signatures[-1][1]
-        for found in _SIGNATURE.finditer(text, _shown(text, unit) - indent, unit.end):
+        for found in _SIGNATURE.finditer(text, head.start, units[group].end):
             own = len(found["indent"])
             while signatures and signatures[-1][0] >= own:
                 signatures.pop()
@@ -66,12 +82,13 @@ def _leads_in(text: str, unit: Unit) -> bool:
     return text[unit.start : unit.end].rstrip().endswith(_COLONS)
 
 
-def _indent(text: str, unit: Unit) -> int:
-    """Characters between the beginning of the line and the unit's first visible one."""
-    shown = _shown(text, unit)
-    return shown - (text.rfind("\n", 0, shown) + 1)
-
-
-def _shown(text: str, unit: Unit) -> int:
-    own = text[unit.start : unit.end]
-    return unit.start + len(own) - len(own.lstrip())
+def _heads(text: str, units: Sequence[Unit]) -> Iterator[_Head]:
+    """For each unit; in one pass, for a line may be as long as the text."""
+    line = before = 0
+    for unit in units:
+        own = text[unit.start : unit.end]
+        shown = unit.start + len(own) - len(own.lstrip())
+        line = max(line, text.rfind("\n", before, shown) + 1)
+        begins = line >= before and not text[line:shown].strip()
+        yield _Head(shown - line, line if begins else shown)
+        before = shown

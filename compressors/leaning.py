@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from ._leaning_words import Words
 
-_MARKS = " \t\n\"'“”‘’„«»([{*_…-–—•"
+_MARKS = " \t\n\"'“”‘’„«»([{*_…-–—•,，、"
 _WORD = re.compile(r"\w+(?:-\w+)*")
-_HAN_PRONOUN = re.compile("其|[它他她][们們]?的?")
+_HAN_PRONOUN = re.compile("其|[它他她][们們]?")
 _FRAGMENT = re.compile(r"[^\W\d_A-Z]+[ ,]")
 """A lower-case word: the sentence began in the unit before."""
 

@@ -36,6 +36,9 @@ STRONG_SHARE = 0.5
 MAX_TRIED = 8
 """Units of a section that are tried to go with its heading."""
 
+MAX_EXPLAINING = 8
+"""Units that one brings at most because it leans on them; a chain is followed no further."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
@@ -192,10 +195,10 @@ def _take_heading(picker: Picker, plan: Plan, values: Sequence[float], heading: 
 
 
 def _antecedents(plan: Plan, unit: int) -> list[int]:
-    """What a unit leans on, and what that leans on."""
+    """What a unit leans on, and what that leans on, the nearest first."""
     found: list[int] = []
     stack = [unit]
-    while stack:
+    while stack and len(found) < MAX_EXPLAINING:
         for other in plan.antecedents.get(stack.pop(), ()):
             if other != unit and other not in found:
                 found.append(other)

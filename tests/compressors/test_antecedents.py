@@ -132,6 +132,7 @@ def test_a_pronoun_is_seen_behind_what_says_when_or_where(opening: str) -> None:
         "There was a toll.",
         "iPhones were unknown.",
         "Éric Varn was poor.",
+        "Italy was far.",
     ],
 )
 def test_what_speaks_for_itself_needs_nothing(opening: str) -> None:
@@ -154,6 +155,20 @@ def test_other_languages_lean_by_their_own_words(text: str) -> None:
 
 def test_languages_without_such_words_lean_on_nothing() -> None:
     assert leaning("สะพานนี้เก่ามาก มันถูกสร้างขึ้นในปี 1412 แล้ว\n\nมันพังแล้ว") == {}
+
+
+@pytest.mark.parametrize(
+    ("opening", "leans"),
+    [
+        ("他们的桥在一六五一年的洪水中倒塌了。", True),
+        ("此外，他还建了城墙和教堂。", True),
+        ("那些桥都是用石头建造的。", True),
+        ("那不勒斯是一座古老的城市。", False),
+        ("其中包括两座古老的石桥。", False),
+    ],
+)
+def test_chinese_words_are_told_from_names_that_begin_alike(opening: str, leans: bool) -> None:
+    assert bool(leaning(f"特尔德是一座古老的北方城市。{opening}")) == leans
 
 
 def test_what_is_expected_is_no_pronoun_in_german_and_french() -> None:
@@ -189,6 +204,12 @@ def test_code_needs_the_signature_that_it_stands_under() -> None:
             (over,) = found[over]
         assert texts[over].startswith("class Pump")
     assert other not in found
+
+
+def test_a_line_as_long_as_the_text_stands_under_nothing() -> None:
+    text = "[" + ",".join(f'{{"id":{n},"said":"It was def {n}"}}' for n in range(3000)) + "]"
+    assert leaning(text) == {}
+    assert leaning(f"def load():\n    return {text}\n")[5] == (0,)
 
 
 passages = st.lists(

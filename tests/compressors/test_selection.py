@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from foveate.blocks.candidates import Scores
 from foveate.blocks.errors import BudgetError
 from foveate.compressors.budget import Adaptive
-from foveate.compressors.selection import Costs, Plan, Selection, floor_of, select
+from foveate.compressors.selection import (
+    MAX_EXPLAINING,
+    Costs,
+    Plan,
+    Selection,
+    floor_of,
+    select,
+)
 
 # Units as (passage, tokens, score, index of a unit of the same passage that it requires).
 Case = tuple[list[tuple[int, int, float]], dict[int, int]]
@@ -189,6 +196,13 @@ def test_a_weak_unit_waits_if_what_it_leans_on_does_not_fit() -> None:
     p = problem([0, 0, 1, 1], [30, 10, 10, 10], [0.0, 0.2, 0.9, 0.1], [0, 0])
     assert pick(p, 20, plan=Plan(antecedents={1: (0,)})).kept == (2, 3)
     assert pick(p, 30, plan=Plan(antecedents={1: (0,)})).kept == (1, 2, 3)
+
+
+def test_of_a_long_chain_only_so_much_is_brought() -> None:
+    p = problem([0] * 40, [1] * 40, [0.0] * 39 + [0.9], [0])
+    chosen = pick(p, 20, plan=Plan(antecedents={n: (n - 1,) for n in range(1, 40)}))
+    brought = [unit for unit, why in chosen.reasons.items() if why == "explains unit 39"]
+    assert brought == list(range(39 - MAX_EXPLAINING, 39))
 
 
 def test_what_says_next_to_nothing_and_leans_is_tried_when_all_else_was() -> None:
