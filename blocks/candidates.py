@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,13 +13,13 @@ from .errors import EmptyQueryError, InputError, ModelError, NoPassagesError
 from .segment import segment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from .block import Blocks
     from .deadline import Deadline
-    from .passage import Passage, Unit
+    from .passage import Passage, Span, Unit
     from .proxy import Proxy
     from .reading import Reading
 
@@ -182,11 +182,14 @@ class Scores:
         units: In [0, 1], shape (units,); comparable across passages and queries.
         passages: In [0, 1], shape (passages,).
         nothing: In [0, 1], how far the evidence says that no passage holds the answer.
+        spare: For units that can do with fewer words, the spans of their passage's text that can be
+            left out: sorted, disjoint, within the unit.
     """
 
     units: NDArray[np.float64]
     passages: NDArray[np.float64]
     nothing: float
+    spare: Mapping[int, tuple[Span, ...]] = field(default_factory=dict)
 
 
 def best_per_passage(candidates: Candidates, units: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from .errors import InputError, NoPassagesError
 
 UnitKind = Literal["sentence", "heading", "list_item", "table_row", "code"]
+Span = tuple[int, int]
+"""First character and one past the last, in code points."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ SCORERS: Registry[Scorer] = Registry(
         "retrieval-heads": "foveate.compressors.retrieval_heads:RetrievalHeads",
         "sentinel": "foveate.compressors.sentinel:Sentinel",
         "sliding": "foveate.compressors.sliding:Sliding",
+        "token-level": "foveate.compressors.token_level:TokenLevel",
     },
 )
 

@@ -28,7 +28,7 @@ LIKENESS = 0.9
 LEAST_TERMS = 5
 """Shorter units are alike by chance, and cost little."""
 
-_NEGATION = re.compile(
+NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|without|cannot)\b|n['’]t\b", re.IGNORECASE
 )
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -98,7 +98,7 @@ def _claims(text: str) -> _Claims:
     return (
         tuple(_NUMBER.findall(text)),
         (*text.casefold().split()[:1], *_NAME.findall(text)),
-        len(_NEGATION.findall(text)),
+        len(NEGATION.findall(text)),
     )
 
 

@@ -161,8 +161,19 @@ def _piece(run: Run, words: str) -> str:
     )
     if piece.kept:
         weight = f"{share(piece.score):.2f}"
-        return f'<mark style="--s:{weight}" title="{why}">{escape(words)}</mark>'
+        return f'<mark style="--s:{weight}" title="{why}">{_struck(run, words)}</mark>'
     return f'<span class="fv-drop" title="{why}">{escape(words)}</span>'
+
+
+def _struck(run: Run, words: str) -> str:
+    """A kept piece; the words that were left out of it struck through."""
+    shown = run.piece.start + run.text.index(words)
+    parts, at = [], 0
+    for start, end in run.piece.spared:
+        first, last = (min(max(place - shown, 0), len(words)) for place in (start, end))
+        parts += [escape(words[at:first]), f"<s>{escape(words[first:last])}</s>"]
+        at = last
+    return "".join((*parts, escape(words[at:])))
 
 
 def _gap(gap: Gap) -> str:

@@ -52,8 +52,15 @@ def assemble(candidates: Candidates, judged: Judgement, request: Request) -> Con
         pins = dict.fromkeys(pinned_units(candidates, options.pins), "pinned")
         plan = Plan(musts=pins) if enough else _plan(candidates, pins, options)
         problem = Problem(candidates, judged.scores, plan, limit, adaptive)
-        chosen = whole if enough else fit(problem, sheet)
+        chosen = whole if enough else fit(problem, _spared(problem, judged, request))
     return _context(problem, judged, request, whole.tokens, chosen)
+
+
+def _spared(problem: Problem, judged: Judgement, request: Request) -> Sheet:
+    """Units without the words that they can do without; what must stay is whole."""
+    spare = {u: s for u, s in judged.scores.spare.items() if u not in problem.plan.musts}
+    style, count = request.options.style, request.count
+    return Sheet(problem.candidates, judged.order, style, count, spare=spare)
 
 
 def _plan(candidates: Candidates, pins: Mapping[int, str], options: Options) -> Plan:
@@ -88,6 +95,7 @@ def _context(
             reason=reasons[i],
             tokens=costs[i],
             also_in=tuple(sorted(elsewhere.get(i, set()) - {owner})),
+            spared=chosen.sheet.spare.get(i, ()) if i in kept else (),
         )
         for i, (owner, unit) in enumerate(zip(owners, candidates.units, strict=True))
     )

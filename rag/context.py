@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from foveate.blocks.candidates import NOTHING_RELEVANT
 
-from .render import Style, header
+from .render import Style, header, without
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +32,8 @@ class Piece:
         tokens: Its tokens in the caller's tokenizer, alone.
         also_in: Indices of other passages that say the same, and whose own unit was left out for
             this one.
+        spared: Characters within it that are not in the context though it is kept, as spans of the
+            passage's text: words that "token-level" left out.
     """
 
     passage: int
@@ -44,6 +46,7 @@ class Piece:
     reason: str
     tokens: int
     also_in: tuple[int, ...] = ()
+    spared: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,14 +131,19 @@ class Context:
         """Index and kept text, without header, of each passage in the context, in its order."""
         from .render import excerpt
 
-        spans = self.spans()
-        return [(i, excerpt(self.passages[i].text, spans[i])) for i in self.order]
+        spans: dict[int, list[tuple[int, int]]] = {}
+        spared: dict[int, list[tuple[int, int]]] = {}
+        for piece in self.kept:
+            spans.setdefault(piece.passage, []).append((piece.start, piece.end))
+            spared.setdefault(piece.passage, []).extend(piece.spared)
+        return [(i, excerpt(self.passages[i].text, spans[i], spared[i])) for i in self.order]
 
     def spans(self) -> dict[int, list[tuple[int, int]]]:
         """Kept character spans of each passage that has any, sorted and disjoint."""
         spans: dict[int, list[tuple[int, int]]] = {}
         for piece in self.kept:
-            spans.setdefault(piece.passage, []).append((piece.start, piece.end))
+            shown = without((piece.start, piece.end), piece.spared)
+            spans.setdefault(piece.passage, []).extend(shown)
         return spans
 
     def messages(self) -> list[dict[str, str]]:

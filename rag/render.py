@@ -36,6 +36,7 @@ def render(
     order: Sequence[int],
     style: Style,
     untitled: Collection[int] = (),
+    spared: Mapping[int, Sequence[Span]] | None = None,
 ) -> str:
     """The context as text.
 
@@ -45,9 +46,12 @@ def render(
         order: Indices of the kept passages, first to last.
         style: Layout.
         untitled: Passages whose title is left out all the same.
+        spared: For each passage, spans within kept ones that are left out without a mark.
     """
+    spared = spared or {}
     return SEPARATOR.join(
-        header(passages[i], i, style, titled=i not in untitled) + excerpt(passages[i].text, kept[i])
+        header(passages[i], i, style, titled=i not in untitled)
+        + excerpt(passages[i].text, kept[i], spared.get(i, ()))
         for i in order
     )
 
@@ -59,11 +63,14 @@ def header(passage: Passage, index: int, style: Style, *, titled: bool = True) -
     return number + title
 
 
-def excerpt(text: str, spans: Sequence[Span]) -> str:
-    """The kept spans of one text, verbatim, with `…` between those that do not touch."""
+def excerpt(text: str, spans: Sequence[Span], spared: Sequence[Span] = ()) -> str:
+    """The kept spans of one text, verbatim, with `…` between those that do not touch.
+
+    What is spared within them is left out without a mark, which would take what it saves.
+    """
     if not spans:
         return ""
-    body = "".join(_marked(text, list(merge(spans))))
+    body = "".join(_marked(text, list(merge(spans)), spared))
     return body if spans[-1][1] == len(text) else body.rstrip()
 
 
@@ -79,11 +86,23 @@ def merge(spans: Sequence[Span]) -> Iterator[Span]:
     yield start, end
 
 
-def _marked(text: str, runs: Sequence[Span]) -> Iterator[str]:
-    for i, (start, end) in enumerate(runs):
+def without(span: Span, spared: Sequence[Span]) -> Iterator[Span]:
+    """What is left of a span without those of the spared ones that are in it."""
+    start, end = span
+    for gone, back in spared:
+        if start <= gone and back <= end:
+            if start < gone:
+                yield start, gone
+            start = back
+    if start < end:
+        yield start, end
+
+
+def _marked(text: str, runs: Sequence[Span], spared: Sequence[Span]) -> Iterator[str]:
+    for i, run in enumerate(runs):
         if i:
             yield _mark(text[runs[i - 1][1] - 1])
-        yield text[start:end]
+        yield "".join(text[start:end] for start, end in without(run, spared))
 
 
 def _mark(before: str) -> str:

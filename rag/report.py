@@ -68,6 +68,7 @@ def _piece(piece: Piece) -> dict[str, Any]:
         "score": _number(piece.score, SCORE_DIGITS),
         "reason": piece.reason,
         "also_in": list(piece.also_in),
+        "spared": [list(span) for span in piece.spared],
         "tokens": piece.tokens,
     }
 

@@ -129,17 +129,31 @@ def _body(card: Card, plain: bool) -> Text:
 
 
 def _append(text: Text, run: Run, plain: bool) -> None:
-    words = _clean(run.text.rstrip())
+    shown = run.text.rstrip()
+    words = _clean(shown)
     blanks = run.text[len(run.text.rstrip()) :]
     cut = " …" if run.cut else ""
     if run.piece.kept:
         shade = SHADES[min(int(share(run.piece.score) * len(SHADES)), len(SHADES) - 1)]
-        text.append(words + cut, shade)
+        for part, gone in _parts(run, shown):
+            text.append(_clean(part), f"{shade} strike" if gone else shade)
+        text.append(cut, shade)
     else:
         text.append(f"‹{words}{cut}›" if plain else words + cut, "dim")
     if plain and words:
         text.append(f" ({share(run.piece.score):.2f})", "dim")
     text.append(_clean(blanks))
+
+
+def _parts(run: Run, shown: str) -> Iterator[tuple[str, bool]]:
+    """The text of a kept piece, and whether a part of it was left out."""
+    at = 0
+    for start, end in run.piece.spared:
+        first, last = start - run.piece.start, end - run.piece.start
+        yield shown[at:first], False
+        yield shown[first:last], True
+        at = last
+    yield shown[at:], False
 
 
 def _notes(trimmed: bool, hidden: int) -> Iterator[str]:

@@ -135,6 +135,9 @@ class PieceOut(BaseModel):
     reason: str = Field(description="Why it is kept or dropped.")
     tokens: int = Field(description="Its tokens, alone.")
     also_in: list[int] = Field([], description="Other passages that say the same, left out there.")
+    spared: list[tuple[int, int]] = Field(
+        [], description="Characters within the piece that are left out, as spans of the passage."
+    )
 
 
 class PassageOut(BaseModel):

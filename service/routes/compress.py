@@ -129,5 +129,6 @@ def _piece(context: Context, piece: Piece) -> PieceOut:
         kept=piece.kept,
         reason=piece.reason,
         also_in=list(piece.also_in),
+        spared=list(piece.spared),
         tokens=piece.tokens,
     )

@@ -55,6 +55,7 @@ def test_pieces_point_into_source_text_that_is_there_once(make_context: MakeCont
         "score": 0.91,
         "reason": "relevant",
         "also_in": [],
+        "spared": [],
         "tokens": 6,
     }
 
