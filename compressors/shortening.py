@@ -31,10 +31,21 @@ LEAST_WORDS = 6
 FUNCTION_WEIGHT = 0.2
 """What a function word counts of what was looked at: it is guessed by whoever reads the rest."""
 
+UNSEEN = 0.5
+"""A word that carries meaning goes only if it got less than this share of the mean attention."""
+
 _WORD = re.compile(r"\S+")
 _PROTECTED = re.compile(r"\d|[^\W\d_]*[A-Z]\w*|[_@/\\=<>{}|$%€£°]|[a-z]\.[a-z]")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 _SPOKEN = re.compile("[^\\w'’-]+")
+_COUNTS = frozenset(
+    """one two three four five six seven eight nine ten eleven twelve hundred thousand million
+    billion half third quarter first second last only all every each both either most many
+    few some any more less least before after until since between within without except
+    unless must""".split()  # noqa: SIM905
+)
+"""Words that bound what is said: how many, how much, when, under which condition."""
+
 _FUNCTION = frozenset(
     """a an the this that these those of in on at by for from to with as into onto over under about
     is are was were be been being has have had do does did will would shall should can could may
@@ -66,7 +77,9 @@ def shorter(text: str, worth: NDArray[np.floating], query: Collection[str]) -> t
         and not any(a < end and start < b for a, b in held)
         and _free(text[start:end], query)
     ]
-    ranked = sorted(free, key=lambda i: (_value(text, words[i], worth), i))
+    values = {i: _value(text, words[i], worth) for i in free}
+    least = UNSEEN * float(worth.mean())
+    ranked = sorted((i for i in free if values[i] < least), key=lambda i: (values[i], i))
     gone = sorted(ranked[: int(MAX_SHARE * len(words))])
     return tuple((words[i - 1][1], words[i][1]) for i in gone)
 
@@ -84,6 +97,7 @@ def _free(word: str, query: Collection[str]) -> bool:
         spoken == word.casefold()  # no mark stands with it
         and not _PROTECTED.search(word)
         and not NEGATION.search(word)
+        and spoken not in _COUNTS
         and not any(term in query for term in terms(word))
     )
 

@@ -51,6 +51,8 @@ def test_of_other_words_those_that_were_looked_at_least_go_first() -> None:
         "never of the",
         "doesn't the",
         "$5",
+        "nine",
+        "unless",
     ],
 )
 def test_what_carries_a_fact_stays(kept: str) -> None:
