@@ -69,7 +69,15 @@ the answer; *citation recall*: share of those that hold it that are cited; *cite
 that cite at all; *refused*: records whose prompt the generator had no room for.
 """
 
-COMPARED = {"ranking": "ndcg_at_10", "answers": "f1"}
+SELECTION = """## Selection
+
+The same scores and the same costs, four ways to fill the budget. *greedy*: from the most to the
+least relevant, what does not fit is skipped; this is what ships. *first-fail*: the same, up to the
+first that does not fit. *density*: by score per token. *exact*: the highest sum of scores, by
+dynamic programming. The last column is the paired difference to greedy; *ms* the rule alone.
+"""
+
+COMPARED = {"ranking": "ndcg_at_10", "answers": "f1", "selection": "evidence_recall"}
 
 AGAIN = """## To measure again
 
@@ -82,6 +90,7 @@ make bench                                             # write this page from be
 python -m bench.quality --help
 python -m bench.ranking --help
 python -m bench.answers --help
+python -m bench.selection --help
 ```
 """
 
@@ -115,7 +124,7 @@ def read(folder: Path) -> list[Row]:
         for row in json.loads(path.read_text()):
             key = (
                 kind(row),
-                *(row.get(k) for k in ("data", "system", "budget", "slot", "generator")),
+                *(row.get(k) for k in ("data", "system", "budget", "slot", "generator", "rule")),
             )
             if key in found:
                 raise ValueError(f"{path} and {found[key]} both have {key}; keep one")
@@ -128,6 +137,8 @@ def read(folder: Path) -> list[Row]:
 
 def kind(row: Row) -> str:
     """Which benchmark a row comes from."""
+    if "rule" in row:
+        return "selection"
     if "evidence_recall" in row:
         return "quality"
     return "ranking" if "ndcg_at_10" in row else "answers"
@@ -166,7 +177,7 @@ def page(rows: Sequence[Row], pictures: str, notes: str = "") -> str:
             "\n".join(quality_table(of_data)),
             "\n".join(f"- {remark}" for remark in remarks(of_data)),
         ]
-    for name, text in (("ranking", RANKING), ("answers", ANSWERS)):
+    for name, text in (("ranking", RANKING), ("selection", SELECTION), ("answers", ANSWERS)):
         of_kind = by_data(row for row in rows if kind(row) == name)
         if of_kind:
             parts.append(text)

@@ -19,7 +19,7 @@ MEASURES = {
     "answer_coverage": "coverage",
 }
 FIRST = ("default", REFERENCE)
-BESIDE = {"system", "data", "budget", "slot", "generator", "n", "refused", "ci"}
+BESIDE = {"system", "rule", "data", "budget", "slot", "generator", "n", "refused", "ci"}
 """What a row of rankings or answers is about; all else in it is measured."""
 
 UNFAIR = "°"
@@ -147,7 +147,7 @@ def _value(row: Row, measure: str, best: dict[float, float | None]) -> str:
 
 
 def _gain(row: Row, measure: str) -> str:
-    gain = (row.get("minus_lexical") or {}).get(measure)
+    gain = (row.get("minus_lexical") or row.get("minus_greedy") or {}).get(measure)
     if not gain:
         return ""
     low, high = gain["ci"]
@@ -155,7 +155,10 @@ def _gain(row: Row, measure: str) -> str:
 
 
 def _base(rows: Iterable[Row]) -> str:
-    """What a table compares to: the first-stage order where it was ranked, else BM25."""
+    """What a table compares to: a rule, the order in which passages were given, or BM25."""
+    rows = list(rows)
+    if any("rule" in row for row in rows):
+        return "greedy"
     return "given" if any(row["system"] == "given" for row in rows) else REFERENCE
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from foveate.blocks.passage import Unit
 
 _RUNNING = ("sentence", "list_item")
-_SAMPLE_CHARS = 2_000
 _FUNCTION_WORDS = frozenset(
     (
         "a",
@@ -46,8 +45,6 @@ _PREDICATE = re.compile(
     r"\b(?:is|was|are|were)\s+(?:(?:one|any|part|each|some|the name|a (?:type|kind|form)) of\s+)?"
     r"(?P<kind>[^.,;:]*?)(?=[.,;:]|\b(?:of|in|by|on|at|for|from|to|that|which|who|with|where)\b|$)"
 )
-
-_remembered_language = remembering(guess_language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ def discourse(text: str, units: Sequence[Unit], title: str = "") -> Discourse:
         units: Its units.
         title: The title that stands above it; empty if none does.
     """
-    read = opening_in(_remembered_language(text[:_SAMPLE_CHARS]))
+    read = opening_in(guess_language(text))
     places = tuple(n for n, unit in enumerate(units) if unit.kind in _RUNNING)
     texts = tuple(text[units[n].start : units[n].end] for n in places)
     openings = tuple(map(read, texts))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import chain
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -52,19 +53,21 @@ def twins(candidates: Candidates) -> dict[int, int]:
 def _pairs(candidates: Candidates) -> Iterator[tuple[int, int]]:
     """(unit, the first unit that it repeats)."""
     words = {
-        i: frozenset(terms(text))
+        i: _term_set(text)
         for i, (text, unit) in enumerate(zip(candidates.texts, candidates.units, strict=True))
         if unit.kind == "sentence"
     }
-    common = Counter(term for each in words.values() for term in each)
+    common = Counter(chain.from_iterable(words.values()))
+    single = frozenset(term for term, count in common.items() if count == 1)
     known: dict[tuple[str, _Claims, str], list[int]] = {}
     for unit, own in words.items():
         if len(own) < LEAST_TERMS:
             continue
-        # A term that stands nowhere else leads to no other unit.
-        shared = [term for term in _prefix(own, common) if common[term] > 1]
-        if not shared:
+        # A term that stands nowhere else leads to no other unit; most units hold enough of them.
+        size = _prefix_size(own)
+        if len(own & single) >= size:
             continue
+        shared = [term for term in _rarest(own, common, size) if common[term] > 1]
         title = candidates.passages[candidates.owners[unit]].title.strip().casefold()
         text = candidates.texts[unit]
         if not title and opens_leaning(text):
@@ -80,9 +83,12 @@ def _pairs(candidates: Candidates) -> Iterator[tuple[int, int]]:
             known.setdefault(key, []).append(unit)
 
 
-def _prefix(own: frozenset[str], common: Mapping[str, int]) -> list[str]:
-    """The rarest terms, one of which every set as like as `LIKENESS` must share."""
-    size = len(own) - floor(LIKENESS * len(own) + 0.999999) + 1
+def _prefix_size(own: frozenset[str]) -> int:
+    """Of how many of the rarest terms every set as like as `LIKENESS` must share one."""
+    return len(own) - floor(LIKENESS * len(own) + 0.999999) + 1
+
+
+def _rarest(own: frozenset[str], common: Mapping[str, int], size: int) -> list[str]:
     return sorted(own, key=lambda term: (common[term], term))[:size]
 
 
@@ -103,3 +109,4 @@ def _claims(text: str) -> _Claims:
 
 
 _remembered_claims = remembering(_claims)
+_term_set = remembering(lambda text: frozenset(terms(text)))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
+from functools import lru_cache
 
 # Letters this many characters into a text decide.
 _SAMPLE_CHARS = 2_000
+_REMEMBERED = 4_096  # texts: a passage is asked about when it is cut and when it is chosen from
 _WORD = re.compile(r"[^\W\d_]+")
 
 # (first, last, language): a script stands for the language with most sentence rules of its own.
@@ -63,7 +65,11 @@ _SMALL_WORDS = {
 
 def guess_language(text: str) -> str:
     """The likeliest ISO 639-1 code, "en" where nothing speaks for another."""
-    sample = text[:_SAMPLE_CHARS]
+    return _guess(text[:_SAMPLE_CHARS])
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _guess(sample: str) -> str:
     if sample.isascii():
         return _guess_latin(sample)
     counts = Counter(map(_block_of, sample))
