@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .every_head import all_heads
-from .features import head_ranking
+from .ranking import head_ranking
 from .training.probe import fit_probe
 from .training.table import collect, readings
 

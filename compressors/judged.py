@@ -39,5 +39,5 @@ def _nothing(
     """Chance that no passage answers; without weights of its own, what the best unit leaves."""
     if model is None or not len(units):
         return 1.0 - float(units.max(initial=0.0))
-    row = nothing.whole(units, features.matrix(nothing.COLUMNS))
-    return float(model.probability(np.array([row]))[0])
+    known = nothing.whole(units, features.matrix(nothing.COLUMNS))
+    return float(model.probability(np.array([[known[name] for name in model.features]]))[0])

@@ -13,24 +13,27 @@ if TYPE_CHECKING:
 NAME = "nothing"
 """What its weights are filed under."""
 
-COLUMNS = ("coverage", "intensity", "over_baseline")
-"""Features of units that it is made from, beside their probabilities."""
+COLUMNS = ("coverage", "intensity", "over_baseline", "looked", "odds")
+"""Features of units that it can be made from, beside their probabilities."""
 
-WHOLE = ("best", "coverage_of_best", "intensity", "over_baseline")
-"""What it goes by, in the order its weights are printed."""
+WHOLE = ("coverage_of_best", "looked", "odds")
+"""What it is fitted on. Probabilities of units serve as well where they were fitted, and not
+elsewhere: a claim and a question leave them at other levels."""
 
 
-def whole(chances: NDArray[np.float64], columns: NDArray[np.float64]) -> tuple[float, ...]:
-    """The values of `WHOLE` for one query's candidates.
+def whole(chances: NDArray[np.float64], columns: NDArray[np.float64]) -> dict[str, float]:
+    """All that is known of one query's candidates as a whole, by name.
 
     Args:
         chances: Probability of each unit, of one at least: (units,).
-        columns: Their `COLUMNS`: (units, 3).
+        columns: Their `COLUMNS`: (units, columns).
     """
-    coverage, intensity, over_baseline = columns.T
-    return (
-        float(logit(chances).max()),
-        float(coverage.max()),
-        float(intensity[0]),  # one value for all
-        float(over_baseline[0]),
-    )
+    coverage, intensity, over_baseline, looked, odds = columns.T
+    return {
+        "best": float(logit(chances).max()),
+        "coverage_of_best": float(coverage.max()),
+        "intensity": float(intensity[0]),  # one value for all
+        "over_baseline": float(over_baseline[0]),
+        "looked": float(looked.max()),
+        "odds": float(odds.max()),
+    }

@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy
     from foveate.blocks.reading import Head
 
-TINY = 1e-7
 
-
-def log_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> torch.Tensor:
-    """Log attention mass of the query's rows on each unit, per probed head, with gradients.
+def unit_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> torch.Tensor:
+    """Attention mass of the query's rows on each unit, per probed head, with gradients.
 
     Args:
         model: The decoder without its language-model head.
@@ -42,7 +40,7 @@ def log_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> to
         query: What reads them.
 
     Returns:
-        (heads, units), the logarithm of `Reading.mass`.
+        (heads, units), as `Reading.mass`.
     """
     drafts = proxy.drafts(candidates.passages)
     head, rows = proxy.prompt.head, proxy.prompt.query(query)
@@ -50,7 +48,7 @@ def log_mass(model: Any, proxy: Proxy, candidates: Candidates, query: str) -> to
     plan = PackedPlan(proxy.heads, slots, [len(head), *map(len, drafts), len(rows)], proxy.device)
     ids = [*head, *(i for draft in drafts for i in draft.ids.tolist()), *rows]
     run(model, ids, plan.positions, plan, gradients=True)
-    return torch.log(plan.mass() + TINY)
+    return plan.mass()
 
 
 class PackedPlan:

@@ -1,8 +1,9 @@
 """The contrastive loss that moves a model's attention onto evidence.
 
 BlockRank, https://arxiv.org/abs/2510.05396, section 3.3, trains the attention of a middle layer
-with InfoNCE over documents; here the classes are units, the logits the mean over probed heads of
-log attention mass: the quantity by which units are ranked afterwards.
+with InfoNCE over documents; here the classes are units, and their probabilities the attention mass
+of each probed head, normalised over units, averaged over heads: one head that sees the evidence is
+enough, so that each may look for something else.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from foveate.blocks.candidates import Candidates
     from foveate.compressors.examples import Example
+
+TINY = 1e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,17 +63,26 @@ def targets(candidates: Candidates, example: Example) -> Targets:
     return Targets(tuple(groups), np.flatnonzero(~(gold | loose | unsure)))
 
 
-def contrast(log_mass: torch.Tensor, wanted: Targets) -> torch.Tensor:
+def contrast(mass: torch.Tensor, wanted: Targets) -> torch.Tensor:
     """Mean over positives of the cross-entropy of each against all negatives.
 
     Args:
-        log_mass: (heads, units).
+        mass: Attention on each unit, (heads, units).
         wanted: What should win.
     """
-    logits = log_mass.mean(0)
-    against = torch.logsumexp(logits[torch.from_numpy(wanted.negatives)], 0)
+    logits = log_share(mass)
+    against = torch.logsumexp(logits[_index(wanted.negatives)], 0)
     losses = []
     for group in wanted.positives:
-        positive = torch.logsumexp(logits[torch.from_numpy(group)], 0)
+        positive = torch.logsumexp(logits[_index(group)], 0)
         losses.append(torch.logaddexp(positive, against) - positive)
     return torch.stack(losses).mean()
+
+
+def log_share(mass: torch.Tensor) -> torch.Tensor:
+    """Log of the mass normalised over units for each head, averaged over heads: (units,)."""
+    return torch.log((mass / (mass.sum(1, keepdim=True) + TINY)).mean(0) + TINY)
+
+
+def _index(units: NDArray[np.int64]) -> torch.Tensor:
+    return torch.from_numpy(units)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .table import Table
 
 COLUMNS = {
-    "retrieval-heads": ("attention", "looked"),
+    "retrieval-heads": ("attention", "share", "looked", "odds"),
     "one-hop": FUSED,
     "fused": TWO_HOPS,
 }
@@ -212,7 +212,8 @@ def _fit_nothing(table: Table, chances: NDArray[np.float64]) -> Logistic:
     """Weights of the judgement that no passage answers, from scores that never saw the record."""
     columns, records = table.columns(nothing.COLUMNS), np.unique(table.records)
     by_record = [table.records == record for record in records]
-    rows = np.array([nothing.whole(chances[here], columns[here]) for here in by_record])
+    known = [nothing.whole(chances[here], columns[here]) for here in by_record]
+    rows = np.array([[each[name] for name in nothing.WHOLE] for each in known])
     empty = np.isin(records, list(_empty(table))).astype(float)
     return _regression(nothing.WHOLE, rows, empty, 1.0)
 

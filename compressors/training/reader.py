@@ -21,7 +21,7 @@ from foveate.blocks.loading import best_dtype
 from foveate.compressors.hops import second_query
 
 from .checkpoint import Checkpoint, Progressed, lora
-from .forward import log_mass
+from .forward import unit_mass
 from .loss import Targets, contrast, targets
 from .sampling import cut, fitting, schedule
 from .validation import average_precision
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from foveate.blocks.progress import Progress
     from foveate.blocks.proxy import Proxy
     from foveate.compressors.examples import Example
-
-SECOND_HOPS = 0.4
-"""Share of the steps, of records with two units of evidence or more, that train a second hop."""
 
 MAX_SEEN = 2
 WRONG_LOOKS = 0.25
@@ -54,18 +51,21 @@ class Recipe:
         rank: Rank of the adapter; its scale is 2.
         passages: Most passages a record is cut to.
         tokens: Most tokens a record is cut to, unless its evidence has more.
+        second_hops: Share of the steps, of records with two units of evidence or more, in which the
+            question comes with some of it, and the rest is asked for.
         every: Steps between two validations; each leaves a checkpoint.
         seed: Of everything that is drawn.
     """
 
-    steps: int = 1200
+    steps: int = 600
     batch: int = 4
     rate: float = 1e-3
     warmup: float = 0.05
     rank: int = 8
     passages: int = 5
-    tokens: int = 560
-    every: int = 200
+    tokens: int = 800
+    second_hops: float = 0.0
+    every: int = 100
     seed: int = 0
 
 
@@ -145,7 +145,7 @@ def _step(model: Any, proxy: Proxy, example: Example, step: int, recipe: Recipe)
     )
     candidates = Candidates(example.question, example.passages)
     wanted = targets(candidates, example)
-    seen = _first_hop(wanted, rng)
+    seen = _first_hop(wanted, rng, recipe.second_hops)
     if not wanted.without(seen).empty:
         wanted = wanted.without(seen)
     if wanted.empty:
@@ -153,15 +153,15 @@ def _step(model: Any, proxy: Proxy, example: Example, step: int, recipe: Recipe)
     query = second_query(candidates, seen)
     device = proxy.device.type
     with torch.autocast(device, torch.bfloat16, enabled=best_dtype(device) is torch.bfloat16):
-        attention = log_mass(model.base_model, proxy, candidates, query)
-    loss = contrast(attention.float(), wanted)
+        mass = unit_mass(model.base_model, proxy, candidates, query)
+    loss = contrast(mass.float(), wanted)
     torch.autograd.backward(loss / recipe.batch)
     return float(loss.detach())
 
 
-def _first_hop(wanted: Targets, rng: np.random.Generator) -> list[int]:
+def _first_hop(wanted: Targets, rng: np.random.Generator, share: float) -> list[int]:
     """Units that a first look may have found, in some of the steps: mostly evidence, not always."""
-    if rng.random() >= SECOND_HOPS or len(wanted.positives) < 2:
+    if rng.random() >= share or len(wanted.positives) < 2:
         return []
     right = [
         int(rng.choice(wanted.positives[i])) for i in rng.permutation(len(wanted.positives))[:-1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from foveate.blocks.candidates import Candidates
 from foveate.compressors.examples import gold_units
-from foveate.compressors.features import head_ranking
+from foveate.compressors.ranking import share_ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ def average_precision(proxy: Proxy, model: Any, examples: Sequence[Example]) -> 
         candidates = Candidates(example.question, example.passages, proxy=reader)
         gold = gold_units(candidates, (*example.gold, *example.any_of))
         if gold.any():
-            found.append(precision(head_ranking(candidates.reading.mass), gold))
+            found.append(precision(share_ranking(candidates.reading.mass), gold))
         reader.store.clear()
     return float(np.mean(found))
 

@@ -46,6 +46,9 @@ Adapter = Annotated[
     str, typer.Option(metavar="FOLDER", help="A trained reader; auto, none, or a folder.")
 ]
 Method = Annotated[str, typer.Option(metavar="NAME", help="fused or sentinel.")]
+Limit = Annotated[
+    int | None, typer.Option(min=1, help="Records of each set, from its first; all if not given.")
+]
 Seed = Annotated[int, typer.Option(help="Of everything that is drawn.")]
 Steps = Annotated[int, typer.Option(min=1, help="Records seen.")]
 Rank = Annotated[int, typer.Option(min=1, help="Rank of the adapter.")]
@@ -66,6 +69,7 @@ def train_probe(
     method: Method = "fused",
     adapter: Adapter = "auto",
     cache: Cache = None,
+    limit: Limit = None,
     seed: Seed = 0,
 ) -> None:
     """Fit the weights of a model's scores on records with known evidence.
@@ -82,7 +86,7 @@ def train_probe(
 
     if method not in ("fused", "sentinel"):
         raise InputError(f"method {method!r} is not fitted; give fused or sentinel")
-    examples = [example for each in _sets(data) for example in each]
+    examples = [example for each in _sets(data) for example in each[:limit]]
     proxy = load_proxy(model, adapter=None if adapter == "none" else adapter)
     with progress() as report:
         if method == "sentinel":
@@ -110,10 +114,10 @@ def train_reader(
     data: Data,
     dev: Dev = None,
     out: FittedTo = None,
-    steps: Steps = 1200,
+    steps: Steps = 600,
     rank: Rank = 8,
     rate: Rate = 1e-3,
-    every: Every = 200,
+    every: Every = 100,
     seed: Seed = 0,
 ) -> None:
     """Train an adapter that makes a model's heads look at evidence.

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from foveate.blocks.candidates import Candidates
 from foveate.blocks.passage import Passage
-from foveate.compressors.features import FUSED, Features, standardise
+from foveate.compressors.features import FUSED, Features
+from foveate.compressors.ranking import standardise
 
 if TYPE_CHECKING:
     from foveate.blocks.proxy import Proxy

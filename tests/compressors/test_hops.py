@@ -56,7 +56,9 @@ def test_only_the_features_of_the_second_hop_read_again(tiny_proxy: Proxy) -> No
 
 def test_the_second_reading_is_of_the_second_query(tiny_proxy: Proxy) -> None:
     features = Features(Candidates(QUERY, PASSAGES, proxy=tiny_proxy))
-    shown = second_query(features._candidates, features.top[:2])
+    shown = second_query(features.candidates, features.top[:2])
     alone = Features(Candidates(shown, PASSAGES, proxy=tiny_proxy))
     again = features.matrix(SECOND_HOP)
-    assert np.allclose(again, alone.matrix(("attention", "looked", "title_attention")), atol=1e-5)
+    assert np.allclose(
+        again, alone.matrix(("attention", "share", "looked", "title_attention")), atol=1e-5
+    )

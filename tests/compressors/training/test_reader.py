@@ -12,8 +12,8 @@ from foveate.blocks.candidates import Candidates
 from foveate.blocks.errors import InputError
 from foveate.blocks.passage import Passage
 from foveate.compressors.examples import Example
-from foveate.compressors.training.forward import TINY, log_mass
-from foveate.compressors.training.loss import contrast, targets
+from foveate.compressors.training.forward import unit_mass
+from foveate.compressors.training.loss import Targets, contrast, targets
 from foveate.compressors.training.reader import Recipe, rate_at, train_reader
 
 if TYPE_CHECKING:
@@ -40,9 +40,8 @@ def test_the_trained_forward_sees_what_the_reading_sees(tiny_proxy: Proxy) -> No
     for example in EXAMPLES[:2]:
         candidates = Candidates(example.question, example.passages, proxy=tiny_proxy)
         with torch.no_grad():
-            ours = log_mass(tiny_proxy.model.base_model, tiny_proxy, candidates, example.question)
-        read = np.log(candidates.reading.mass + TINY)
-        assert np.abs(ours.numpy() - read).max() < 1e-4
+            units = unit_mass(tiny_proxy.model.base_model, tiny_proxy, candidates, example.question)
+        assert np.abs(units.numpy() - candidates.reading.mass).max() < 1e-5
 
 
 def test_the_loss_falls_as_attention_moves_onto_the_evidence() -> None:
@@ -50,10 +49,17 @@ def test_the_loss_falls_as_attention_moves_onto_the_evidence() -> None:
     wanted = targets(candidates, EXAMPLES[0])
     assert [group.tolist() for group in wanted.positives] == [[0]]
     assert wanted.negatives.tolist() == [1, 2, 3]
-    even = torch.log(torch.full((2, 4), 0.25))
-    better = torch.log(torch.tensor([[0.7, 0.1, 0.1, 0.1]] * 2))
-    assert contrast(even, wanted) == pytest.approx(np.log(4))
+    even = torch.full((2, 4), 0.25)
+    better = torch.tensor([[0.7, 0.1, 0.1, 0.1]] * 2)
+    assert contrast(even, wanted) == pytest.approx(np.log(4), abs=1e-5)
     assert contrast(better, wanted) < contrast(even, wanted)
+
+
+def test_one_head_that_sees_the_evidence_is_enough() -> None:
+    wanted = Targets((np.array([0]),), np.array([1, 2, 3]))
+    both = torch.tensor([[0.4, 0.2, 0.2, 0.2]] * 2)
+    one = torch.tensor([[0.7, 0.1, 0.1, 0.1], [0.1, 0.3, 0.3, 0.3]])
+    assert contrast(one, wanted) == pytest.approx(float(contrast(both, wanted)), abs=1e-5)
 
 
 def test_training_lowers_the_loss_on_what_it_sees(tiny_proxy: Proxy, tmp_path: Path) -> None:
