@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ._view import Card, Run, View
-    from .context import Context
+    from .context import Context, Piece
 
 MAX_TEXT = 300_000
 """Characters of source text beyond which only kept units and their neighbours are shown."""
@@ -161,8 +161,16 @@ def _piece(run: Run, words: str) -> str:
     )
     if piece.kept:
         weight = f"{share(piece.score):.2f}"
-        return f'<mark style="--s:{weight}" title="{why}">{_struck(run, words)}</mark>'
+        mark = f'<mark style="--s:{weight}" title="{why}">{_struck(run, words)}</mark>'
+        return mark + _also(piece)
     return f'<span class="fv-drop" title="{why}">{escape(words)}</span>'
+
+
+def _also(piece: Piece) -> str:
+    """The numbers of other passages that say the same."""
+    numbers = ", ".join(f"{index + 1:,}" for index in piece.also_in)
+    also = f'<sup class="fv-also fv-num" title="also in {numbers}">= {numbers}</sup>'
+    return also if numbers else ""
 
 
 def _struck(run: Run, words: str) -> str:

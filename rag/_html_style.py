@@ -90,7 +90,8 @@ text-decoration:none;overflow:hidden}
 border-radius:3px;padding:.1em .1em;margin:0 -.1em;
 box-shadow:inset 0 -2px rgb(var(--markline)/calc(.15 + .75*var(--s)));
 -webkit-box-decoration-break:clone;box-decoration-break:clone}
-.fv-drop{color:var(--faint)}
+.fv-drop,.fv mark s{color:var(--faint)}
+.fv-also{color:var(--soft);margin-left:.2em}
 .fv-gap{color:var(--soft);background:var(--wash);border-radius:4px;padding:.1em .5em;
 font-size:.8rem}
 .fv-note{padding:9px 22px;background:var(--wash);border-bottom:1px solid var(--line);

@@ -189,4 +189,7 @@ def _name(citation: Citation, context: Context) -> str:
         return "there is no such source"
     passage = context.passages[citation.index]
     left_out = "" if citation.seen else " (left out of the context)"
-    return clip(passage.title or passage.id, 100) + left_out
+    also = ", ".join(
+        clip(context.passages[i].title or context.passages[i].id, 100) for i in citation.also
+    )
+    return clip(passage.title or passage.id, 100) + left_out + (f"; also {also}" if also else "")

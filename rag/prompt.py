@@ -62,6 +62,7 @@ class Citation:
         index: Index of the passage in the caller's list; None if there is no such passage.
         passage_id: The passage's id; empty if there is none.
         spans: Kept character spans of the passage; empty if the generator never saw it.
+        also: Indices of other passages that say the same as something kept of it, ascending.
     """
 
     number: int
@@ -69,6 +70,7 @@ class Citation:
     index: int | None
     passage_id: str
     spans: tuple[Span, ...]
+    also: tuple[int, ...] = ()
 
     @property
     def seen(self) -> bool:
@@ -128,7 +130,8 @@ def _citation(
     if not 0 <= index < len(context.passages):
         return Citation(number, places, None, "", ())
     kept = tuple(spans.get(index, ()))
-    return Citation(number, places, index, context.passages[index].id, kept)
+    also = {i for piece in context.kept if piece.passage == index for i in piece.also_in}
+    return Citation(number, places, index, context.passages[index].id, kept, tuple(sorted(also)))
 
 
 def _numbers(answer: str) -> Iterator[tuple[int, Span]]:

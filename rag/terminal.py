@@ -138,6 +138,8 @@ def _append(text: Text, run: Run, plain: bool) -> None:
         for part, gone in _parts(run, shown):
             text.append(_clean(part), f"{shade} strike" if gone else shade)
         text.append(cut, shade)
+        if run.piece.also_in:
+            text.append(f" [= {', '.join(str(i + 1) for i in run.piece.also_in)}]", "dim")
     else:
         text.append(f"‹{words}{cut}›" if plain else words + cut, "dim")
     if plain and words:

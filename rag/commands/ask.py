@@ -188,7 +188,9 @@ def source_name(citation: Citation, context: Context) -> str:
         return "(there is no such source)"
     passage = context.passages[citation.index]
     left_out = "" if citation.seen else " (left out of the context)"
-    return f"{passage.title or passage.id} ({passage.id}){left_out}"
+    also = ", ".join(context.passages[i].id for i in citation.also)
+    same = f"; some of it also in {also}" if also else ""
+    return f"{passage.title or passage.id} ({passage.id}){left_out}{same}"
 
 
 def _citation(citation: Citation) -> dict[str, Any]:
@@ -199,4 +201,5 @@ def _citation(citation: Citation) -> dict[str, Any]:
         "places": [list(place) for place in citation.places],
         "spans": [list(span) for span in citation.spans],
         "seen": citation.seen,
+        "also": list(citation.also),
     }

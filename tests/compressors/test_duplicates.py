@@ -9,6 +9,7 @@ from foveate.blocks.passage import Passage
 from foveate.compressors.duplicates import LIKENESS, twins
 from foveate.compressors.lexical import terms
 from foveate.rag.engine import Engine, Options
+from foveate.rag.prompt import cited
 
 SAID = "The old salt bridge over the wide river was built by the monks of Teld."
 LONG = (
@@ -86,6 +87,10 @@ def test_a_sentence_of_many_passages_stands_once_and_names_them_all() -> None:
     assert context.text.count("salt bridge") == 1
     (kept,) = [p for p in context.kept if "salt bridge" in context.piece_text(p)]
     assert {kept.passage, *kept.also_in} == {0, 1, 2, 3}
+    (citation,) = cited(f"The monks [{kept.passage + 1}].", context)
+    assert {citation.index, *citation.also} == {0, 1, 2, 3}
+    numbers = ", ".join(str(i + 1) for i in kept.also_in)
+    assert f"= {numbers}</sup>" in context.to_html()
     dropped = {p.reason for p in context.dropped if "salt bridge" in context.piece_text(p)}
     assert len(dropped) == 1
     assert dropped.pop().startswith("the same as unit")
