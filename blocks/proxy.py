@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,12 @@ class Proxy:
             adapter=self.adapter,
             namespace=self.namespace,
         )
+
+    def with_store(self, store: BlockStore) -> Proxy:
+        """The same proxy before another store; weights and lock are shared."""
+        other = copy.copy(self)
+        other.store = store
+        return other
 
     def with_model(self, model: Any) -> Proxy:
         """Other weights of the same architecture, probing the same heads, with an own store."""

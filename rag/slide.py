@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from foveate.blocks.deadline import Deadline
 from foveate.blocks.errors import BudgetError, InputError
 from foveate.blocks.passage import Passage
+from foveate.blocks.store import MemoryStore
 
 from .api import default_engine
-from .engine import Options
+from .engine import Engine, Options
 from .windows import windows
 
 if TYPE_CHECKING:
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from foveate.compressors.base import Scorer
 
     from .context import Context
-    from .engine import Engine
 
 WINDOW_CHARS = 4000
 """About a thousand tokens of English."""
+
+MAX_STORE_BYTES = 128 << 20
+"""Blocks kept while a stream goes by: those of what is carried and of some windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,8 @@ def slide(
 ) -> Slid:
     """Read a text of any length once, a window at a time, and keep what the query needs.
 
-    Time is linear in the length of the text; memory is that of a window, the budget and the proxy's
-    store of blocks, which is bounded.
+    Time is linear in the length of the text; memory is that of a window and the budget; the proxy's
+    own store of blocks is left alone.
 
     Args:
         query: The question, or a conversation that ends with it.
@@ -117,7 +120,7 @@ def slide(
         )
     if not isinstance(window, int) or window < 1:
         raise InputError(f"window {window!r} is not allowed; give a number of characters")
-    engine = engine or default_engine(proxy or "default")
+    engine = _forgetful(engine or default_engine(proxy or "default"))
     options = Options(budget, tokenizer=tokenizer)
     deadline = Deadline(timeout)
     kept = _Kept()
@@ -132,6 +135,12 @@ def slide(
         left = replace(options, timeout=deadline.left())
         kept.take(engine.compress(query, passages, left, scorer=scorer), start)
     return kept.result(query)
+
+
+def _forgetful(engine: Engine) -> Engine:
+    """An engine whose blocks are of no use once their window is past, and are dropped soon."""
+    proxy = engine.proxy and engine.proxy.with_store(MemoryStore(MAX_STORE_BYTES))
+    return Engine(proxy, scorer=engine.scorer, orderer=engine.orderer)
 
 
 class _Kept:
