@@ -39,6 +39,7 @@ SCORERS: Registry[Scorer] = Registry(
         "cafe": "foveate.compressors.cafe:Cafe",
         "embedding": "foveate.compressors.embedding:Embedding",
         "fused": "foveate.compressors.fused:Fused",
+        "one-hop": "foveate.compressors.one_hop:OneHop",
         "lexical": "foveate.compressors.lexical:Lexical",
         "qr-heads": "foveate.compressors.qr_heads:QRHeads",
         "random": "foveate.compressors.random:Random",
@@ -47,7 +48,6 @@ SCORERS: Registry[Scorer] = Registry(
         "sentinel": "foveate.compressors.sentinel:Sentinel",
         "sliding": "foveate.compressors.sliding:Sliding",
         "token-level": "foveate.compressors.token_level:TokenLevel",
-        "two-hops": "foveate.compressors.two_hops:TwoHops",
     },
 )
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 COLUMNS = {
     "retrieval-heads": ("attention", "share", "looked", "odds"),
-    "fused": FUSED,
-    "two-hops": TWO_HOPS,
+    "one-hop": FUSED,
+    "fused": TWO_HOPS,
 }
 """Scorers whose weights are fitted, and their features."""
 
-BOOSTED = ("fused", "two-hops")
+BOOSTED = ("one-hop", "fused")
 """Those whose score is made by trees: what several signals say together is more than their sum."""
 
 TREES, LEAVES, LEAST_ROWS, RATE, SUBSAMPLE = 150, 6, 40, 0.05, 0.7

@@ -65,8 +65,8 @@ def test_it_chooses_heads_that_exist_and_weighs_every_feature(tiny_proxy: Proxy)
     assert 1 <= len(probe.heads) <= MAX_HEADS
     assert set(probe.heads) <= set(tiny_proxy.heads)
     assert probe.fingerprint == tiny_proxy.fingerprint
-    assert tuple(probe.scorers["fused"].features) == FUSED
-    assert tuple(probe.scorers["two-hops"].features) == TWO_HOPS
+    assert tuple(probe.scorers["one-hop"].features) == FUSED
+    assert tuple(probe.scorers["fused"].features) == TWO_HOPS
     assert dict.fromkeys(stages) == {"rank heads": None, "read": None}
     assert calibrate(tiny_proxy, EXAMPLES, source="ships") == probe
 

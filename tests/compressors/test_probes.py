@@ -55,7 +55,7 @@ def test_the_shipped_probes_ask_for_features_that_there_are() -> None:
     found = [probe for probe in probes._known() if probe.model]
     assert len(found) == 2
     for probe in found:
-        for name in ("fused", "two-hops", "retrieval-heads"):
+        for name in ("fused", "one-hop", "retrieval-heads"):
             assert all(hasattr(Features, feature) for feature in probe.scorers[name].features)
 
 

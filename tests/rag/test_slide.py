@@ -159,6 +159,6 @@ def test_the_default_proxy_finds_a_sentence_in_a_long_text(default_proxy: Proxy)
 
 def test_blocks_of_windows_that_are_past_are_not_kept(tiny_proxy: Proxy) -> None:
     before = tiny_proxy.store.stats().blocks
-    given = {"scorer": "fused", "tokenizer": words, "budget": 20, "window": 300}
+    given = {"scorer": "one-hop", "tokenizer": words, "budget": 20, "window": 300}
     slide(QUERY, TEXT[:3000], proxy=tiny_proxy, **given)  # type: ignore[arg-type]
     assert tiny_proxy.store.stats().blocks == before

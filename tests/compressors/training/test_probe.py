@@ -68,7 +68,7 @@ def test_a_probe_is_saved_found_and_names_what_it_was_fitted_on(
     found = probes.find(tiny_proxy.fingerprint)
     assert found is not None
     assert found.provenance["source"] == "ships sha256:0"
-    assert set(found.scorers) == {"retrieval-heads", "fused", "two-hops", "nothing"}
+    assert set(found.scorers) == {"retrieval-heads", "one-hop", "fused", "nothing"}
     probes.find.cache_clear()
 
 
